@@ -1,0 +1,87 @@
+# Every target sets up what it needs, from a bare machine with Python 3.11 or newer.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# `make test` draws the same random examples every time and insists on the peers;
+# plain `.venv/bin/pytest` explores, and skips what is not installed.
+HYPOTHESIS_PROFILE ?= ci
+PYTEST_FLAGS ?= -n auto --dist worksteal
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs format clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo    run examples/00_ground.py: a robot arm, its operators, its accelerations'
+	@echo 'make test    all checks: lint, docs, tests'
+	@echo 'make lint    ruff, mypy, import layers'
+	@echo 'make docs    build the documentation into docs/_build/html'
+	@echo 'make format  rewrite the sources in the house format'
+	@echo 'make clean   remove .venv and everything else that was made here'
+	@echo
+	@echo 'The first run creates .venv; later runs reuse it. Another interpreter: make demo PYTHON=python3.12'
+
+demo: $(VENV)/.demo
+	@$(BIN)/python examples/00_ground.py
+
+test: lint docs
+	@echo '== pytest'
+	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) PHIPSI_REQUIRE_PEERS=1 $(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+lint: $(VENV)/.dev
+	@echo '== ruff check'
+	@$(BIN)/ruff check --quiet .
+	@echo '== ruff format'
+	@$(BIN)/ruff format --quiet --check . || { $(BIN)/ruff format --diff .; echo "not in the house format: run 'make format'" >&2; exit 1; }
+	@echo '== mypy'
+	@$(BIN)/mypy --no-error-summary
+	@echo '== import layers'
+	@$(BIN)/lint-imports --no-cache --no-logo
+
+docs: $(VENV)/.dev
+	@echo '== docs'
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+clean:
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---- set-up: one stamp per set of packages, renewed when pyproject.toml changes
+
+$(VENV)/.demo: pyproject.toml $(VENV)/.created
+	@echo '== installing phipsi and what the demo needs'
+	@$(PIP) --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.created
+	@echo '== installing phipsi and what its checks need (a few minutes the first time)'
+	@$(PIP) --editable '.[dev,docs,peers,plot]'
+	@touch $@
+
+$(VENV)/.created:
+	@found=; \
+	for python in '$(PYTHON)' python3.14 python3.13 python3.12 python3.11; do \
+	    if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	        found=$$python; break; \
+	    fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	    echo "phipsi needs Python 3.11 or newer, and '$(PYTHON)' is not: $$('$(PYTHON)' --version 2>&1)" >&2; \
+	    echo "Install one, or name it: make PYTHON=/path/to/python3.12 ..." >&2; \
+	    exit 1; \
+	fi; \
+	if ! "$$found" -c 'import ensurepip, venv' 2>/dev/null; then \
+	    echo "$$found cannot create virtual environments: its venv module is missing." >&2; \
+	    echo "On Debian and Ubuntu: apt install python3-venv" >&2; \
+	    exit 1; \
+	fi; \
+	echo "== creating $(VENV) with $$("$$found" --version)"; \
+	"$$found" -m venv --clear $(VENV)
+	@touch $@

@@ -1,0 +1,33 @@
+"""Settings that all tests share."""
+
+import os
+from importlib.metadata import PackageNotFoundError, distribution
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# default: explore. ci: the same examples every time, and no check that depends on the clock.
+settings.register_profile("default", deadline=None)
+settings.register_profile(
+    "ci",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+PEERS = ("pin", "mujoco", "example-robot-data")
+
+
+def pytest_configure(config):
+    """Refuse to skip the comparisons with other libraries where they are required."""
+    if not os.environ.get("PHIPSI_REQUIRE_PEERS"):
+        return
+    for name in PEERS:
+        try:
+            distribution(name)
+        except PackageNotFoundError:
+            raise pytest.UsageError(
+                f"PHIPSI_REQUIRE_PEERS is set, but {name} is not installed: pip install '.[peers]'"
+            ) from None
