@@ -1,0 +1,1 @@
+"""What the user writes: typed operator expressions, independent of any machine."""

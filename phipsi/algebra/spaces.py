@@ -1,0 +1,67 @@
+"""The spaces that operators map between, and the direction in which they work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from phipsi.errors import InputError, name_choices
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space of stacked blocks; how large each block is belongs to the machine."""
+
+    name: str
+    blocks: str  # what one block belongs to
+
+    def __str__(self) -> str:
+        return f"{self.name} space"
+
+    def __reduce__(self) -> tuple:
+        return as_space, (self.name,)  # one object each, also after pickling
+
+
+BODY = Space("body", "a body: its spatial velocity, acceleration or force")
+JOINT = Space("joint", "a joint: its speeds, accelerations or forces")
+POINTS = Space("point", "a point on a body")
+BASE = Space("base", "the world, on which the roots hang")
+COORDINATES = Space("coordinate", "the independent coordinates, mimic joints left out")
+SCALAR = Space("scalar", "one number")
+
+SPACES = {space.name: space for space in (BODY, JOINT, POINTS, BASE, COORDINATES, SCALAR)}
+
+
+def as_space(space: Space | str) -> Space:
+    """A space by itself or by its name."""
+    if isinstance(space, Space):
+        return space
+    if space not in SPACES:
+        raise InputError(f"no space {space!r}; {name_choices(str(space), SPACES)}")
+    return SPACES[space]
+
+
+class Causality(Enum):
+    """The direction in which an operator carries its argument [003 sec. 2].
+
+    Block (i, k) of a memoryless operator vanishes unless i = k; of a causal
+    one (tip_to_base) unless i is inboard of or equal to k; of an anticausal
+    one (base_to_tip) unless i is outboard of or equal to k.
+    """
+
+    MEMORYLESS = "memoryless"
+    CAUSAL = "causal"
+    ANTICAUSAL = "anticausal"
+    MIXED = "mixed"
+
+    def __or__(self, other: Causality) -> Causality:
+        """The causality of a sum or a product."""
+        if self is other or other is Causality.MEMORYLESS:
+            return self
+        return other if self is Causality.MEMORYLESS else Causality.MIXED
+
+    @property
+    def T(self) -> Causality:
+        """The causality of the transpose."""
+        swap = {Causality.CAUSAL: Causality.ANTICAUSAL, Causality.ANTICAUSAL: Causality.CAUSAL}
+        return swap.get(self, self)

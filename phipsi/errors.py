@@ -1,0 +1,59 @@
+"""Everything phipsi raises on a user's mistake.
+
+    PhipsiError
+    |-- InputError      wrong shape, NaN, unknown name (also a ValueError)
+    |-- ModelError      a machine that cannot exist, a file that cannot be read
+    |-- SpaceError      operators that do not fit together
+    |-- LoweringError   an expression with no O(N) algorithm
+    |-- BackendError    a backend that cannot run here
+    `-- SolveError      a singular machine: a pivot D that vanishes
+
+A message says what failed, on what, what was expected, and what to do. An
+`assert` in the code marks our own bug, never a user's mistake.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PhipsiError(Exception):
+    """Base of every error that phipsi raises on purpose."""
+
+
+class InputError(PhipsiError, ValueError):
+    """An argument of wrong shape, type or value, or an unknown name."""
+
+
+class ModelError(PhipsiError):
+    """A machine that cannot exist, or a file that does not describe one."""
+
+
+class SpaceError(PhipsiError):
+    """Operators whose spaces do not fit together."""
+
+
+class LoweringError(PhipsiError):
+    """An expression that has no O(N) algorithm."""
+
+
+class BackendError(PhipsiError):
+    """A backend that is missing or cannot run on this machine."""
+
+
+class SolveError(PhipsiError):
+    """A singular machine or closure: no unique solution exists."""
+
+
+def name_choices(wrong: str, valid: Iterable[str], limit: int = 12) -> str:
+    """A sentence that lists the valid names, the nearest one first.
+
+    >>> name_choices("elbw", ["shoulder", "elbow"])
+    "did you mean 'elbow'? Valid names: 'shoulder', 'elbow'"
+    """
+    names = list(valid)
+    shown = ", ".join(repr(name) for name in names[:limit]) or "(none)"
+    if len(names) > limit:
+        shown += f", ... ({len(names)} in all)"
+    near = get_close_matches(wrong, names, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{hint}Valid names: {shown}"

@@ -1,0 +1,386 @@
+"""The primitive letters, block by block, to be read beside the papers.
+
+Each is stated in link axes for body k with parent p. Where world axes are
+asked for, `letter` turns the result: `A_world = X A X*`, X_k = diag(R_k, R_k).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from phipsi import spatial
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import Symbol
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Space
+from phipsi.errors import InputError, SolveError
+from phipsi.model.configuration import joint_coordinates, joint_speeds
+from phipsi.model.model import Point
+from phipsi.model.tree import WORLD
+
+if TYPE_CHECKING:
+    from phipsi.lowering.dense import DenseMachine
+
+PIVOT = 1e-14  # relative to P: a pivot D below this is roundoff of zero
+VELOCITY = np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])  # [omega; v] -> [0; v]
+
+LETTERS: dict[str, Callable[..., np.ndarray]] = {}
+
+
+class Kinematics:
+    """The pieces of each body at a configuration, in link axes.
+
+    phi[k] is phi(p,k), H_star[k] is H*(k), Gamma[k][a] is D_a H*(k), and turn[k] is X_k.
+    """
+
+    def __init__(self, m: DenseMachine):
+        self.phi, self.H_star, self.Gamma, self.turn = [], [], [], []
+        for joint, body in zip(m.model.joints, m.model.bodies, strict=True):
+            q = joint_coordinates(joint, m.q)
+            base, (R, l) = joint.placement, joint.kind.transform(q)
+            R = spatial.compose(base.rotation, R)
+            l = spatial.add(base.position, spatial.apply(base.rotation, l))
+            turn = m.array(spatial.phi(R, spatial.ZERO3))
+            self.phi.append(m.array(spatial.phi(R, l)))
+            self.H_star.append(m.array(joint.kind.motion_map(q)))
+            self.Gamma.append([m.array(part) for part in joint.kind.map_derivatives(q)])
+            self.turn.append(turn if body.parent == WORLD else self.turn[body.parent] @ turn)
+
+    def velocities(self, m: DenseMachine) -> list[np.ndarray]:
+        """V_k = phi*(p,k) V_p + H*(k) beta(k), as columns [001 (7)]."""
+        V: list[np.ndarray] = []
+        for k, p in enumerate(m.model.tree.parent):
+            own = self.H_star[k] @ speeds(m, k)
+            V.append(own if p == WORLD else star(self.phi[k]) @ V[p] + own)
+        return V
+
+
+def letter(symbol: Symbol) -> Callable:
+    """Register the link-axes meaning of a letter; world axes follow by turning it."""
+
+    def register(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        @wraps(function)
+        def meaning(m: DenseMachine, *arguments) -> np.ndarray:
+            link = function(m, *arguments)
+            if m.axes == "link":
+                return link
+            left, right = (_turn(m, space, arguments) for space in (symbol.target, symbol.source))
+            return left @ link @ star(right)
+
+        LETTERS[symbol.name] = meaning
+        return function
+
+    return register
+
+
+# -- the machine -----------------------------------------------------------------------
+
+
+@letter(op.H)
+def _(m: DenseMachine) -> np.ndarray:
+    """H = diag[H(k)] [001 (18)]."""
+    return _diagonal(m, JOINT, BODY, (star(h) for h in m.kinematics.H_star))
+
+
+@letter(op.M)
+def _(m: DenseMachine) -> np.ndarray:
+    """M = diag[M(k)] [001 (2)]."""
+    return _diagonal(m, BODY, BODY, (body.inertia.matrix for body in m.model.bodies))
+
+
+@letter(op.Jm)
+def _(m: DenseMachine) -> np.ndarray:
+    """Jm = diag[gear^2 rotor inertia], for each speed of the joint."""
+    joints = m.model.joints
+    blocks = (joint.reflected_inertia * np.eye(joint.kind.nv) for joint in joints)
+    return _diagonal(m, JOINT, JOINT, blocks)
+
+
+@letter(op.E_phi)
+def _(m: DenseMachine) -> np.ndarray:
+    """phi(p(k),k) at block (p(k),k) [002 (2.7)]."""
+    return _below_diagonal(m, m.kinematics.phi)
+
+
+@letter(op.S)
+def _(m: DenseMachine) -> np.ndarray:
+    """The identity at block (p(k),k), between the axes of k and of p [000 sec. 2.1]."""
+    turn, parent = m.kinematics.turn, m.model.tree.parent
+    return _below_diagonal(m, [star(turn[p]) @ turn[k] for k, p in enumerate(parent)])
+
+
+@letter(op.Delta_phi)
+def _(m: DenseMachine) -> np.ndarray:
+    """phi(p(k),k) at block (k,k), in the axes of k; at a root from the world [000 (3.28)]."""
+    turn, parent = m.kinematics.turn, m.model.tree.parent
+    to_own = [turn[k] if p == WORLD else star(turn[p]) @ turn[k] for k, p in enumerate(parent)]
+    blocks = (star(x) @ phi for x, phi in zip(to_own, m.kinematics.phi, strict=True))
+    return _diagonal(m, BODY, BODY, blocks)
+
+
+@letter(op.E)
+def _(m: DenseMachine) -> np.ndarray:
+    """phi*(world, k) at each root k [004-I (3.8)]."""
+    result = m.zeros(BODY, BASE)
+    for k in m.model.tree.roots:
+        result[..., m.slices(BODY)[k], :] = star(m.kinematics.phi[k])
+    return result
+
+
+@letter(op.B)
+def _(m: DenseMachine, *points: Point) -> np.ndarray:
+    """phi(O_k, C_e) at (k, e) for point e on body k, in the axes of k [002 (2.13)]."""
+    columns = []
+    for point in m.points_of(points):
+        k, place = m.model.locate(point)
+        column = np.zeros((sum(m.sizes(BODY)), 6))
+        if k != WORLD:
+            column[m.slices(BODY)[k]] = spatial.phi(spatial.IDENTITY3, place.position)
+        columns.append(column)
+    return np.concatenate(columns, axis=-1)
+
+
+@letter(op.S_q)
+def _(m: DenseMachine) -> np.ndarray:
+    """Joint speeds from independent ones: the identity, a mimic's row its ratio."""
+    result = m.zeros(JOINT, COORDINATES)
+    for joint in m.model.joints:
+        ratio = 1.0 if joint.mimic is None else joint.mimic.ratio
+        result[..., joint.rows, joint.v] = ratio * np.eye(joint.kind.nv)
+    return result
+
+
+# -- composite and articulated inertias ------------------------------------------------
+
+
+@letter(op.R)
+def _(m: DenseMachine) -> np.ndarray:
+    """tip_to_base: R(k) = M(k) + sum_c phi(k,c) R(c) phi*(k,c) [000 (5.44)]."""
+    phi = m.kinematics.phi
+    R = [np.array(body.inertia.matrix, m.dtype) for body in m.model.bodies]
+    for k in m.model.tree.tip_to_base:
+        p = m.model.tree.parent[k]
+        if p != WORLD:
+            R[p] = R[p] + phi[k] @ R[k] @ star(phi[k])
+    return _diagonal(m, BODY, BODY, R)
+
+
+@letter(op.P)
+def _(m: DenseMachine) -> np.ndarray:
+    """tip_to_base: P(k) = M(k) + sum_c phi(k,c) (tau_bar P)(c) phi*(k,c) [001 (35)].
+
+    Departure: tau_bar P, not tau_bar P tau_bar*, which is wrong with rotor inertia.
+    """
+    return _diagonal(m, BODY, BODY, _articulated(m)[0])
+
+
+@letter(op.Y)
+def _(m: DenseMachine) -> np.ndarray:
+    """base_to_tip: Y(k) = H* D^-1 H + psi*(p,k) Y(p) psi(p,k) [002 (A.3)]."""
+    P, D = _articulated(m)
+    Y: list[np.ndarray] = []
+    for k, p in enumerate(m.model.tree.parent):
+        H_star = m.kinematics.H_star[k]
+        DH = np.linalg.solve(D[k], star(H_star))
+        psi = m.kinematics.phi[k] @ (np.eye(6) - P[k] @ H_star @ DH)
+        Y.append(H_star @ DH)
+        if p != WORLD:
+            Y[k] = Y[k] + star(psi) @ Y[p] @ psi
+    return _diagonal(m, BODY, BODY, Y)
+
+
+def _articulated(m: DenseMachine) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """P(k) and D(k) of every body; SolveError names the joint whose D vanishes."""
+    phi, H_star = m.kinematics.phi, m.kinematics.H_star
+    P = [np.array(body.inertia.matrix, m.dtype) for body in m.model.bodies]
+    D: list[np.ndarray] = [np.empty(0)] * len(P)
+    for k in m.model.tree.tip_to_base:
+        joint, p = m.model.joints[k], m.model.tree.parent[k]
+        D[k] = star(H_star[k]) @ P[k] @ H_star[k] + joint.reflected_inertia * np.eye(joint.kind.nv)
+        pivots = np.linalg.eigvalsh(D[k].real)
+        if np.any(pivots[..., 0] <= PIVOT * np.abs(P[k]).max(axis=(-2, -1))):
+            raise SolveError(
+                f"the articulated inertia D of joint {joint.name!r} vanishes: nothing outboard "
+                "of it resists its motion; give its bodies mass, or the joint a rotor inertia"
+            )
+        if p != WORLD:
+            felt = P[k] - P[k] @ H_star[k] @ np.linalg.solve(D[k], star(H_star[k]) @ P[k])
+            P[p] = P[p] + phi[k] @ felt @ star(phi[k])
+    return P, D
+
+
+# -- sensitivities ---------------------------------------------------------------------
+
+
+@letter(op.HH)
+def _(m: DenseMachine, joint: str | int, axis: int = 0) -> np.ndarray:
+    """HH(i) = S[H*(i) e_a] at i and at every body outboard of it [000 (2.13)]."""
+    i, axis = _joint_axis(m, joint, axis)
+    return _pick_off(m, i, axis, range(i, m.model.tree.end[i]))
+
+
+@letter(op.HH_s)
+def _(m: DenseMachine, joint: str | int, axis: int = 0) -> np.ndarray:
+    """HH(i) at every body strictly outboard of i [000 (2.12)]."""
+    i, axis = _joint_axis(m, joint, axis)
+    return _pick_off(m, i, axis, range(i + 1, m.model.tree.end[i]))
+
+
+@letter(op.HH_delta)
+def _(m: DenseMachine, joint: str | int, axis: int = 0) -> np.ndarray:
+    """HH(i) at i alone [000 (2.13)]."""
+    i, axis = _joint_axis(m, joint, axis)
+    return _pick_off(m, i, axis, range(i, i + 1))
+
+
+@letter(op.Gamma_delta)
+def _(m: DenseMachine, joint: str | int, axis: int = 0) -> np.ndarray:
+    """Gamma(i,a) = D_{ia} H*(i) at i."""
+    i, axis = _joint_axis(m, joint, axis)
+    result = m.zeros(BODY, JOINT)
+    if m.kinematics.Gamma[i]:
+        result[..., m.slices(BODY)[i], m.slices(JOINT)[i]] = m.kinematics.Gamma[i][axis]
+    return result
+
+
+def _pick_off(m: DenseMachine, i: int, axis: int, bodies: range) -> np.ndarray:
+    """S[H*(i) e_a] at the diagonal blocks of the given bodies, each in its own axes."""
+    turn, h = m.kinematics.turn, m.kinematics.H_star[i][..., axis]
+    HH = m.array(spatial.cross_force([h[..., j] for j in range(6)]))
+    result = m.zeros(BODY, BODY)
+    for k in bodies:
+        to_own = star(turn[k]) @ turn[i]
+        own = m.slices(BODY)[k]
+        result[..., own, own] = to_own @ HH @ star(to_own)
+    return result
+
+
+def _joint_axis(m: DenseMachine, joint: str | int, axis: int) -> tuple[int, int]:
+    """A joint's number from its name or number, and one of its speeds."""
+    n = len(m.model.joints)
+    i = m.model.index(joint) if isinstance(joint, str) else joint
+    if not isinstance(i, (int, np.integer)) or not 0 <= i < n:
+        raise InputError(f"no joint {joint!r}; expected a name or a number from 0 to {n - 1}")
+    speeds = m.model.joints[i].kind.nv
+    if not isinstance(axis, (int, np.integer)) or not 0 <= axis < speeds:
+        name = m.model.joints[i].name
+        raise InputError(f"joint {name!r} has {speeds} speeds; there is no number {axis!r}")
+    return int(i), int(axis)
+
+
+# -- vectors ---------------------------------------------------------------------------
+
+
+@letter(op.beta)
+def _(m: DenseMachine) -> np.ndarray:
+    """The speeds of every joint, a mimic's from the joint it follows."""
+    return _stack(m, JOINT, (speeds(m, k) for k in range(len(m.model.joints))))
+
+
+@letter(op.gravity)
+def _(m: DenseMachine) -> np.ndarray:
+    """The base's acceleration -[0; g], which is felt as gravity [004-I (3.21)]."""
+    return -np.array([0.0, 0.0, 0.0, *m.model.gravity])[:, None]
+
+
+@letter(op.a)
+def _(m: DenseMachine) -> np.ndarray:
+    """a(k) = V~ H* beta + (dH*/dt) beta, with dH*/dt = sum_a Gamma_a beta_a [001 (8)].
+
+    In world axes the acceleration is alpha = A + c with c = [0; omega x v], so
+    a gains c(k) - phi*(p,k) c(p): the papers' omega x (omega x l) [004-I (2.19)].
+    """
+    kin, V = m.kinematics, m.kinematics.velocities(m)
+    c = [_convective(m, x) for x in V]
+    blocks = []
+    for k, p in enumerate(m.model.tree.parent):
+        beta = speeds(m, k)
+        a = _cross(m, V[k]) @ kin.H_star[k] @ beta + c[k]
+        for i, Gamma in enumerate(kin.Gamma[k]):
+            a = a + Gamma @ beta * beta[..., i : i + 1, :]
+        blocks.append(a if p == WORLD else a - star(kin.phi[k]) @ c[p])
+    return _stack(m, BODY, blocks)
+
+
+@letter(op.b)
+def _(m: DenseMachine) -> np.ndarray:
+    """b(k) = S[V] M V in link axes; - M c more in world axes [001 (11)]."""
+    blocks = []
+    for body, V in zip(m.model.bodies, m.kinematics.velocities(m), strict=True):
+        M = body.inertia.matrix
+        blocks.append(-star(_cross(m, V)) @ M @ V - M @ _convective(m, V))
+    return _stack(m, BODY, blocks)
+
+
+def speeds(m: DenseMachine, k: int) -> np.ndarray:
+    """beta(k) as a column."""
+    if m.v is None:
+        raise InputError("the expression depends on the speeds: pass v=...")
+    return m.array([[x] for x in joint_speeds(m.model.joints[k], m.v)])
+
+
+def _cross(m: DenseMachine, V: np.ndarray) -> np.ndarray:
+    """V~ of a column V."""
+    return m.array(spatial.cross_motion([V[..., i, 0] for i in range(6)]))
+
+
+def _convective(m: DenseMachine, V: np.ndarray) -> np.ndarray:
+    """c = [0; omega x v], the difference of alpha and A; 0 in link axes."""
+    return (_cross(m, V) @ VELOCITY @ V) if m.axes == "world" else 0.0 * V
+
+
+# -- assembly --------------------------------------------------------------------------
+
+
+def star(matrix: np.ndarray) -> np.ndarray:
+    """The transpose, without complex conjugate."""
+    return np.swapaxes(matrix, -1, -2)
+
+
+def _diagonal(m: DenseMachine, target: Space, source: Space, blocks) -> np.ndarray:
+    """diag[blocks]."""
+    result = m.zeros(target, source)
+    for block, row, column in zip(blocks, m.slices(target), m.slices(source), strict=True):
+        result[..., row, column] = block
+    return result
+
+
+def _below_diagonal(m: DenseMachine, blocks: list[np.ndarray]) -> np.ndarray:
+    """Block k at (p(k), k)."""
+    result = m.zeros(BODY, BODY)
+    at = m.slices(BODY)
+    for k, p in enumerate(m.model.tree.parent):
+        if p != WORLD:
+            result[..., at[p], at[k]] = blocks[k]
+    return result
+
+
+def _stack(m: DenseMachine, space: Space, blocks) -> np.ndarray:
+    """The blocks as one column."""
+    result = m.zeros(space, SCALAR)
+    for block, row in zip(blocks, m.slices(space), strict=True):
+        result[..., row, :] = block
+    return result
+
+
+def _turn(m: DenseMachine, space: Space, arguments: tuple) -> np.ndarray:
+    """X: link axes to world axes, for a space."""
+    if space is BODY:
+        return _diagonal(m, BODY, BODY, m.kinematics.turn)
+    if space is POINTS:
+        on = [m.model.locate(point)[0] for point in m.points_of(arguments)]
+        turns = [np.eye(6) if k == WORLD else m.kinematics.turn[k] for k in on]
+        return _block_diagonal(m, turns)
+    return np.eye(sum(m.sizes(space)))
+
+
+def _block_diagonal(m: DenseMachine, blocks: list[np.ndarray]) -> np.ndarray:
+    """diag[6 x 6 blocks] for points."""
+    size = 6 * len(blocks)
+    result = np.zeros((*m.batch, size, size), m.dtype)
+    for i, block in enumerate(blocks):
+        result[..., 6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
+    return result

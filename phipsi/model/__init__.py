@@ -1,0 +1,1 @@
+"""What the machine is: joint kinds, bodies, trees, files."""

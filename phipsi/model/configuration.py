@@ -1,0 +1,156 @@
+"""Configurations of a whole machine: checked, taken apart by joint, moved.
+
+Arrays are `(*batch, n)`. Each joint sees its coordinates as scalars, a batch
+being one array per scalar, so the joint kinds are written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phipsi.errors import InputError
+from phipsi.model.model import Joint, Model
+from phipsi.scalars import Scalar
+
+QUATERNION_TOLERANCE = 1e-6
+
+
+def integrate(model: Model, q: ArrayLike, dq: ArrayLike) -> np.ndarray:
+    """The configuration reached from q along the tangent dq.
+
+    Each joint moves on its own manifold: by addition where its coordinates
+    form a vector space, `q exp(dq)` for quaternions, the exponential of the
+    body twist for planar and free joints. All derivatives by q are by this
+    tangent.
+
+    Args:
+        q: (*batch, nq). dq: (*batch, nv), times a step if it is a velocity.
+
+    Returns:
+        (*batch, nq); unit quaternions stay unit.
+
+    >>> import phipsi as pp
+    >>> arm = pp.examples.planar_arm(2)
+    >>> pp.integrate(arm, [0.1, 0.2], [1.0, -1.0])
+    array([ 1.1, -0.8])
+    """
+    q, dq = check_configuration(model, "q", q), check_speeds(model, "dq", dq)
+    result = np.empty((*_batch(q=q, dq=dq), model.nq), np.result_type(q, dq))
+    for joint in leading_joints(model):
+        moved = joint.kind.integrate(columns(q, joint.q), columns(dq, joint.v))
+        for i, x in zip(range(joint.q.start, joint.q.stop), moved, strict=True):
+            result[..., i] = x
+    return result
+
+
+def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
+    """The tangent that leads from q0 to q1: `integrate(q0, difference(q0, q1)) = q1`.
+
+    Rotations go the shorter way round (at most half a turn) where the joint's
+    coordinate is a quaternion or a pose of the plane; unwrapped angles are
+    subtracted.
+
+    Args:
+        q0, q1: (*batch, nq).
+
+    Returns:
+        (*batch, nv).
+
+    >>> import phipsi as pp
+    >>> arm = pp.examples.planar_arm(2)
+    >>> pp.difference(arm, [0.1, 0.2], [1.1, -0.8])
+    array([ 1., -1.])
+    """
+    q0, q1 = check_configuration(model, "q0", q0), check_configuration(model, "q1", q1)
+    result = np.empty((*_batch(q0=q0, q1=q1), model.nv), np.result_type(q0, q1))
+    for joint in leading_joints(model):
+        tangent = joint.kind.difference(columns(q0, joint.q), columns(q1, joint.q))
+        for i, x in zip(range(joint.v.start, joint.v.stop), tangent, strict=True):
+            result[..., i] = x
+    return result
+
+
+def leading_joints(model: Model) -> list[Joint]:
+    """The joints that own coordinates: all but the mimics."""
+    return [joint for joint in model.joints if joint.mimic is None]
+
+
+def joint_coordinates(joint: Joint, q: np.ndarray) -> list[Scalar]:
+    """A joint's own coordinates as scalars, a mimic's from the joint it follows."""
+    own = columns(q, joint.q)
+    if joint.mimic is None:
+        return own
+    return [joint.mimic.ratio * x + joint.mimic.offset for x in own]
+
+
+def joint_speeds(joint: Joint, v: np.ndarray) -> list[Scalar]:
+    """A joint's own speeds as scalars, a mimic's from the joint it follows."""
+    own = columns(v, joint.v)
+    return own if joint.mimic is None else [joint.mimic.ratio * x for x in own]
+
+
+def columns(x: np.ndarray, part: slice) -> list[Scalar]:
+    """The entries of the last axis as scalars: arrays over the batch."""
+    return [x[..., i] for i in range(part.start, part.stop)]
+
+
+def check_configuration(model: Model, name: str, q: ArrayLike) -> np.ndarray:
+    """q as an array of finite numbers (*batch, nq) with unit quaternions, or InputError."""
+    array = check_array(name, q, (model.nq,), "nq", model)
+    for joint in leading_joints(model):
+        part = joint.kind.quaternion
+        if part is not None:
+            x = array[..., joint.q][..., part]
+            square = np.sum(x * x, axis=-1)
+            if np.any(np.abs(square - 1.0) > QUATERNION_TOLERANCE):
+                worst = float(np.sqrt(np.abs(square)).flat[np.argmax(np.abs(square - 1.0))])
+                raise InputError(
+                    f"{name}: the quaternion of joint {joint.name!r} has length {worst:.6g}; "
+                    "expected 1 (x, y, z, w order; divide it by its length)"
+                )
+    return array
+
+
+def check_speeds(model: Model, name: str, v: ArrayLike) -> np.ndarray:
+    """v as an array of finite numbers (*batch, nv), or InputError."""
+    return check_array(name, v, (model.nv,), "nv", model)
+
+
+def check_array(
+    name: str, value: ArrayLike, shape: Sequence[int], size: str, model: Model
+) -> np.ndarray:
+    """An array of finite numbers whose last axes have this shape, or InputError.
+
+    Computing is at least in double precision. Complex numbers pass, so that
+    derivatives can be taken by a complex step, and long doubles do.
+    """
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufcO":  # text and dates are refused
+            raise TypeError
+        numeric = np.float64 if array.dtype.kind == "O" else array.dtype
+        array = array.astype(np.result_type(numeric, np.float64), copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name}: expected numbers, got {value!r}") from None
+    expected = "(*batch" + "".join(f", {n}" for n in shape) + ")"
+    if array.shape[array.ndim - len(shape) :] != tuple(shape):
+        raise InputError(
+            f"{name} has shape {array.shape}; expected {expected}, "
+            f"{size} of {model.name!r} being {', '.join(map(str, shape))}"
+        )
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InputError(f"{name}{list(where)} is {array[where]}; expected finite numbers")
+    return array
+
+
+def _batch(**arrays: np.ndarray) -> tuple[int, ...]:
+    """The common batch shape, or InputError naming the arrays that do not broadcast."""
+    try:
+        return np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise InputError(f"the batches do not broadcast: {shapes}") from None

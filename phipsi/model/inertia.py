@@ -1,0 +1,197 @@
+"""Placements and inertias of rigid bodies, in plain numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phipsi import spatial
+from phipsi.errors import ModelError
+
+Rows3 = tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
+Vector3 = tuple[float, float, float]
+
+PHYSICAL_TOLERANCE = 1e-9  # relative; a thin plate meets the triangle inequality with equality
+ROTATION_TOLERANCE = 1e-6  # a rotation matrix may be rounded to six digits
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a frame sits in another: `x_outer = rotation x_inner + position`."""
+
+    rotation: Rows3 = spatial.IDENTITY3
+    position: Vector3 = spatial.ZERO3
+
+    @staticmethod
+    def of(rotation: ArrayLike | None, position: ArrayLike) -> Placement:
+        """A placement from array-likes; ModelError if they are no rotation and position."""
+        l = vector3("position", position)
+        if rotation is None:
+            return Placement(position=l)
+        R = rows3("rotation", rotation)
+        if not spatial.is_rotation(R, ROTATION_TOLERANCE):
+            raise ModelError("rotation is no rotation matrix: R R* must be I and det R = 1")
+        return Placement(R, l)
+
+    def then(self, inner: Placement) -> Placement:
+        """The placement of `inner`'s frame in the outer frame of this one."""
+        if self == HERE:
+            return inner
+        R = spatial.compose(self.rotation, inner.rotation)
+        l = spatial.add(self.position, spatial.apply(self.rotation, inner.position))
+        return Placement(_freeze(R), (l[0], l[1], l[2]))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The homogeneous 4 x 4 matrix."""
+        matrix = np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = self.rotation, self.position
+        return matrix
+
+
+HERE = Placement()
+
+
+@dataclass(frozen=True, slots=True)
+class Inertia:
+    """Mass, centre of mass, and rotational inertia about it, in body axes."""
+
+    mass: float = 0.0
+    com: Vector3 = spatial.ZERO3
+    rotational: Rows3 = spatial.ZERO33
+
+    @staticmethod
+    def of(mass: float, com: ArrayLike, rotational: ArrayLike | None) -> Inertia:
+        """An inertia from numbers; `rotational` is 3x3, or its diagonal, or None for zero."""
+        m = number("mass", mass, "kilograms")
+        if m < 0.0:
+            raise ModelError(f"mass is {m:g} kg; it must not be negative")
+        if rotational is None:
+            return Inertia(m, vector3("com", com))
+        I = _floats("inertia", rotational, (3, 3), (3,))
+        I = np.diag(I) if I.ndim == 1 else I
+        if abs(I - I.T).max() > PHYSICAL_TOLERANCE * abs(I).max():
+            raise ModelError("inertia is not symmetric; give the 3x3 matrix about the mass centre")
+        return Inertia(m, vector3("com", com), _symmetric(I))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The spatial inertia M, 6 x 6, at the frame's origin [001 (2)]."""
+        return np.array(spatial.spatial_inertia(self.mass, self.com, self.rotational))
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether the body has neither mass nor rotational inertia."""
+        return self.mass == 0.0 and self.rotational == spatial.ZERO33
+
+    def moved(self, placement: Placement) -> Inertia:
+        """The same body seen from the frame in which its own frame has this placement."""
+        R = np.array(placement.rotation)
+        com = R @ self.com + placement.position
+        return Inertia(self.mass, vector3("com", com), _symmetric(R @ self.rotational @ R.T))
+
+    def plus(self, other: Inertia) -> Inertia:
+        """Both bodies welded together, in the same frame."""
+        if self.vanishes or other.vanishes:
+            return other if self.vanishes else self
+        mass = self.mass + other.mass
+        weight = 0.5 if mass == 0.0 else self.mass / mass
+        com = spatial.add(spatial.scale(weight, self.com), spatial.scale(1.0 - weight, other.com))
+        rotational = np.zeros((3, 3))
+        for part in (self, other):
+            arm: np.ndarray = np.array(spatial.tilde(spatial.subtract(part.com, com)))
+            rotational += np.array(part.rotational) - part.mass * arm @ arm
+        return Inertia(mass, vector3("com", com), _symmetric(rotational))
+
+    def violations(self) -> list[str]:
+        """What no rigid body can have: each as a clause; empty if the inertia is physical."""
+        found = []
+        if not _has_density(self.rotational):  # else the eigenvalues would say the same, slower
+            a, b, c = (float(moment) for moment in np.linalg.eigvalsh(self.rotational))
+            slack = PHYSICAL_TOLERANCE * max(-a, c)
+            if a < -slack:
+                found.append(f"its rotational inertia has the negative moment {a:.6g}")
+            elif c > a + b + slack:
+                found.append(
+                    "its principal moments break the triangle inequality: "
+                    f"{a:.6g} + {b:.6g} < {c:.6g}"
+                )
+        if self.mass == 0.0 and not self.vanishes:
+            found.append("it has rotational inertia but no mass")
+        return found
+
+
+MASSLESS = Inertia()
+
+
+def _has_density(rotational: Rows3) -> bool:
+    """Whether the second moments of mass, `trace(I)/2 - I`, are positive definite but for slack.
+
+    Their eigenvalues are (a + b - c)/2 and so on of the principal moments, so
+    this is the triangle inequality, and no moment is negative then. The pivots
+    of the matrix are computed, with half the slack of `violations`.
+    """
+    (a, d, e), (_, b, f), (_, _, c) = rotational
+    half = 0.5 * (a + b + c) + max(0.5 * PHYSICAL_TOLERANCE * max(a, b, c), 1e-300)
+    first = half - a
+    if first <= 0.0:
+        return False
+    second = half - b - d * d / first
+    if second <= 0.0:
+        return False
+    return half - c - e * e / first - (f + d * e / first) ** 2 / second > 0.0
+
+
+def number(what: str, value: object, unit: str) -> float:
+    """A finite float, or a ModelError that names the unit."""
+    try:
+        if isinstance(value, (bool, np.bool_, str, bytes, complex, np.complexfloating)):
+            raise TypeError
+        x = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} is {value!r}; expected a number in {unit}") from None
+    if not math.isfinite(x):
+        raise ModelError(f"{what} is {x}; expected a finite number in {unit}")
+    return x
+
+
+def vector3(what: str, value: ArrayLike) -> Vector3:
+    """Three finite floats, or a ModelError."""
+    x, y, z = _floats(what, value, (3,)).tolist()
+    return x, y, z
+
+
+def rows3(what: str, value: ArrayLike) -> Rows3:
+    """A 3 x 3 matrix of finite floats, or a ModelError."""
+    return _freeze(_floats(what, value, (3, 3)).tolist())
+
+
+def _floats(what: str, value: ArrayLike, *shapes: tuple[int, ...]) -> np.ndarray:
+    """An array of finite floats of one of these shapes, or a ModelError."""
+    expected = " or ".join(map(str, shapes))
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iufO":  # text, truth values and complex numbers are refused
+            raise TypeError
+        array = array.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} is {value!r}; expected numbers of shape {expected}") from None
+    if array.shape not in shapes:
+        raise ModelError(f"{what} has shape {array.shape}; expected {expected}")
+    if not all(map(math.isfinite, array.flat)):
+        raise ModelError(f"{what} is {array.tolist()}; expected finite numbers")
+    return array
+
+
+def _symmetric(A: np.ndarray) -> Rows3:
+    """The symmetric part: A itself but for roundoff."""
+    return _freeze((0.5 * (A + A.T)).tolist())
+
+
+def _freeze(rows: list[list[float]]) -> Rows3:
+    """Nested tuples."""
+    (a, b, c), (d, e, f), (g, h, i) = rows
+    return (a, b, c), (d, e, f), (g, h, i)

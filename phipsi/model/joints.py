@@ -1,0 +1,527 @@
+"""Joint kinds: what each allows, over any kind of scalar.
+
+A joint carries the child frame away from the joint frame fixed on the parent.
+A kind knows
+
+    transform(q)        (R, l): axes and origin of the child frame in the joint frame
+    motion_map(q)       H*, 6 x nv, in child axes at the child origin: V = H* beta
+    map_derivatives(q)  Gamma_a = D_a H*, one 6 x nv per speed; () where H* is constant
+    integrate(q, dq)    the configuration reached from q along the tangent dq
+    difference(q0, q1)  its inverse
+
+The speeds beta are the papers' quasi-velocities [002 sec. 2.1], in child axes
+for planar, spherical and free joints, so that their H* is constant.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+
+from phipsi import spatial
+from phipsi.scalars import Dual, Scalar, cos, sin
+from phipsi.spatial import IDENTITY3, ZERO3, Matrix, Vector
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+# What a user's pose(q) raises when it is given or returns the wrong thing.
+_POSE_ERRORS = (TypeError, ValueError, IndexError, KeyError, ArithmeticError)
+
+
+class JointKind(ABC):
+    """What a joint allows. Coordinates form a vector space unless a kind says otherwise."""
+
+    nq: int
+    nv: int
+    quaternion: ClassVar[slice | None] = None  # which coordinates are a unit quaternion
+    turns: ClassVar[tuple[int, ...]] = ()  # which coordinates are angles
+
+    @abstractmethod
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        """(R, l): axes and origin of the child frame in the joint frame."""
+
+    @abstractmethod
+    def motion_map(self, q: Vector) -> Matrix:
+        """H*: the child's spatial velocity, in child axes, is H* beta."""
+
+    def map_derivatives(self, q: Vector) -> Sequence[Matrix]:
+        """Gamma_a = D_a H* along each tangent direction a; () where H* is constant."""
+        return ()
+
+    def neutral(self) -> list[float]:
+        """The configuration in which the child frame lies on the joint frame.
+
+        A custom joint has all coordinates zero instead, wherever that puts it.
+        """
+        return [0.0] * self.nq
+
+    def random(self, rng: np.random.Generator) -> list[float]:
+        """A random configuration: angles over a full turn, lengths within a metre."""
+        spread = [math.pi if i in self.turns else 1.0 for i in range(self.nq)]
+        return [float(rng.uniform(-s, s)) for s in spread]
+
+    def integrate(self, q: Vector, dq: Vector) -> list[Scalar]:
+        """The configuration reached from q along the tangent dq."""
+        return spatial.add(q, dq)
+
+    def difference(self, q0: Vector, q1: Vector) -> list[Scalar]:
+        """The tangent that leads from q0 to q1."""
+        return spatial.subtract(q1, q0)
+
+    def problem(self) -> str | None:
+        """What makes this kind impossible, and the remedy; None if nothing does."""
+        return None
+
+
+@dataclass(frozen=True)
+class Fixed(JointKind):
+    """No motion: the builder merges the child into its parent."""
+
+    nq, nv = 0, 0
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return IDENTITY3, ZERO3
+
+    def motion_map(self, q: Vector) -> Matrix:
+        return [[]] * 6
+
+
+@dataclass(frozen=True)
+class Revolute(JointKind):
+    """Rotation about an axis: `R = Rot(axis, q)`, `H* = [axis; 0]` [001 (13)]."""
+
+    axis: Vector = Z
+    nq, nv = 1, 1
+    turns = (0,)
+
+    def __post_init__(self) -> None:
+        _make_unit(self, "axis")
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return spatial.rotation(self.axis, q[0]), ZERO3
+
+    def motion_map(self, q: Vector) -> Matrix:
+        return spatial.transpose([[*self.axis, *ZERO3]])
+
+    def problem(self) -> str | None:
+        return _axis_problem(self, "axis")
+
+
+@dataclass(frozen=True)
+class Continuous(Revolute):
+    """A revolute joint without limits; its coordinate is one unwrapped angle."""
+
+
+@dataclass(frozen=True)
+class Prismatic(JointKind):
+    """Translation along an axis: `l = q axis`, `H* = [0; axis]` [004-I (2.31)]."""
+
+    axis: Vector = Z
+    nq, nv = 1, 1
+
+    def __post_init__(self) -> None:
+        _make_unit(self, "axis")
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return IDENTITY3, spatial.scale(q[0], self.axis)
+
+    def motion_map(self, q: Vector) -> Matrix:
+        return spatial.transpose([[*ZERO3, *self.axis]])
+
+    def problem(self) -> str | None:
+        return _axis_problem(self, "axis")
+
+
+@dataclass(frozen=True)
+class Helical(JointKind):
+    """A screw: rotation q about the axis and translation `pitch q` along it.
+
+    The pitch is in metres per radian. `H* = [axis; pitch axis]`.
+    """
+
+    axis: Vector = Z
+    pitch: float = 0.0
+    nq, nv = 1, 1
+    turns = (0,)
+
+    def __post_init__(self) -> None:
+        _make_unit(self, "axis")
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return spatial.rotation(self.axis, q[0]), spatial.scale(self.pitch * q[0], self.axis)
+
+    def motion_map(self, q: Vector) -> Matrix:
+        return spatial.transpose([[*self.axis, *spatial.scale(self.pitch, self.axis)]])
+
+    def problem(self) -> str | None:
+        if not isinstance(self.pitch, Real) or not math.isfinite(self.pitch):
+            return (
+                f"the pitch of a Helical joint is {self.pitch!r}; "
+                "expected a finite number of metres per radian"
+            )
+        return _axis_problem(self, "axis")
+
+
+@dataclass(frozen=True)
+class Cylindrical(JointKind):
+    """Rotation q[0] about an axis and independent translation q[1] along it."""
+
+    axis: Vector = Z
+    nq, nv = 2, 2
+    turns = (0,)
+
+    def __post_init__(self) -> None:
+        _make_unit(self, "axis")
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return spatial.rotation(self.axis, q[0]), spatial.scale(q[1], self.axis)
+
+    def motion_map(self, q: Vector) -> Matrix:
+        return spatial.transpose([[*self.axis, *ZERO3], [*ZERO3, *self.axis]])
+
+    def problem(self) -> str | None:
+        return _axis_problem(self, "axis")
+
+
+@dataclass(frozen=True)
+class Universal(JointKind):
+    """Two rotations: q[0] about `first` fixed on the parent, q[1] about `second` on the child.
+
+    `R = Rot(first, q0) Rot(second, q1)`; `H* = [Rot(second, q1)* first, second; 0, 0]`.
+    """
+
+    first: Vector = X
+    second: Vector = Y
+    nq, nv = 2, 2
+    turns = (0, 1)
+
+    def __post_init__(self) -> None:
+        _make_unit(self, "first")
+        _make_unit(self, "second")
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return _turns(self._axes, q), ZERO3
+
+    def motion_map(self, q: Vector) -> Matrix:
+        return _turns_map(self._axes, q)
+
+    def map_derivatives(self, q: Vector) -> Sequence[Matrix]:
+        return _turns_map_derivatives(self._axes, q)
+
+    def problem(self) -> str | None:
+        return (
+            _axis_problem(self, "first")
+            or _axis_problem(self, "second")
+            or _parallel_problem(self, self.first, self.second)
+        )
+
+    @property
+    def _axes(self) -> tuple[Vector, ...]:
+        return self.first, self.second
+
+
+@dataclass(frozen=True)
+class SphericalEuler(JointKind):
+    """Three rotations about successive body axes, `R = Rot(e1, q0) Rot(e2, q1) Rot(e3, q2)`.
+
+    `sequence` names the axes, "zyx" being yaw, pitch, roll. The speeds are the
+    rates of the angles, so H* turns with q and drops rank where the first and
+    third axis align; use `Spherical` where that can happen.
+    """
+
+    sequence: str = "zyx"
+    nq, nv = 3, 3
+    turns = (0, 1, 2)
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return _turns(self._axes, q), ZERO3
+
+    def motion_map(self, q: Vector) -> Matrix:
+        return _turns_map(self._axes, q)
+
+    def map_derivatives(self, q: Vector) -> Sequence[Matrix]:
+        return _turns_map_derivatives(self._axes, q)
+
+    def problem(self) -> str | None:
+        s = self.sequence
+        if isinstance(s, str) and len(s) == 3 and set(s) <= set("xyz") and s[0] != s[1] != s[2]:
+            return None
+        return (
+            f"the sequence {s!r} of a SphericalEuler joint does not span all rotations; "
+            "give three of x, y, z with no neighbours alike, as 'zyx' or 'zxz'"
+        )
+
+    @property
+    def _axes(self) -> list[Vector]:
+        return [{"x": X, "y": Y, "z": Z}[letter] for letter in self.sequence]
+
+
+@dataclass(frozen=True)
+class Planar(JointKind):
+    """Motion in the plane across a normal: q = [angle, x, y], a point of SE(2).
+
+    The speeds [omega, vx, vy] are in child axes, so H* is constant. x and y
+    are measured along two axes fixed on the parent; for the normal z they are
+    its x and y.
+    """
+
+    normal: Vector = Z
+    nq, nv = 3, 3
+    turns = (0,)
+
+    def __post_init__(self) -> None:
+        _make_unit(self, "normal")
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return spatial.rotation(self.normal, q[0]), self._in_plane(q[1:])
+
+    def motion_map(self, q: Vector) -> Matrix:
+        x, y = _plane_axes(self.normal)
+        return spatial.transpose([[*self.normal, *ZERO3], [*ZERO3, *x], [*ZERO3, *y]])
+
+    def integrate(self, q: Vector, dq: Vector) -> list[Scalar]:
+        moved = spatial.translation_exp([0.0, 0.0, dq[0]], [dq[1], dq[2], 0.0])
+        x, y, _ = spatial.apply(spatial.rotation(Z, q[0]), moved)
+        return [q[0] + dq[0], q[1] + x, q[2] + y]
+
+    def difference(self, q0: Vector, q1: Vector) -> list[Scalar]:
+        half = 0.5 * (q1[0] - q0[0])
+        turn = spatial.quaternion_log([0.0, 0.0, sin(half), cos(half)])
+        apart = [q1[1] - q0[1], q1[2] - q0[2], 0.0]
+        moved = spatial.apply(spatial.rotation(Z, -q0[0]), apart)
+        x, y, _ = spatial.translation_log(turn, moved)
+        return [turn[2], x, y]
+
+    def problem(self) -> str | None:
+        return _axis_problem(self, "normal")
+
+    def _in_plane(self, xy: Vector) -> Vector:
+        x, y = _plane_axes(self.normal)
+        return spatial.add(spatial.scale(xy[0], x), spatial.scale(xy[1], y))
+
+
+@dataclass(frozen=True)
+class Spherical(JointKind):
+    """Free rotation: q is a unit quaternion x, y, z, w; beta is omega in child axes."""
+
+    nq, nv = 4, 3
+    quaternion = slice(0, 4)
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return spatial.rotation_from_quaternion(q), ZERO3
+
+    def motion_map(self, q: Vector) -> Matrix:
+        return [*IDENTITY3, ZERO3, ZERO3, ZERO3]
+
+    def neutral(self) -> list[float]:
+        return [0.0, 0.0, 0.0, 1.0]
+
+    def random(self, rng: np.random.Generator) -> list[float]:
+        return _random_quaternion(rng)
+
+    def integrate(self, q: Vector, dq: Vector) -> list[Scalar]:
+        return spatial.normalize(spatial.quaternion_product(q, spatial.quaternion_exp(dq)))
+
+    def difference(self, q0: Vector, q1: Vector) -> list[Scalar]:
+        turn = spatial.quaternion_product(spatial.quaternion_conjugate(q0), q1)
+        return spatial.quaternion_log(turn)
+
+
+@dataclass(frozen=True)
+class Free(JointKind):
+    """All six freedoms: q = [quaternion x y z w, position], beta = body twist [omega; v].
+
+    `H* = I` [001 (74)]; `integrate` is the exponential of SE(3).
+    """
+
+    nq, nv = 7, 6
+    quaternion = slice(0, 4)
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return spatial.rotation_from_quaternion(q[:4]), q[4:]
+
+    def motion_map(self, q: Vector) -> Matrix:
+        return [[float(i == j) for j in range(6)] for i in range(6)]
+
+    def neutral(self) -> list[float]:
+        return [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+
+    def random(self, rng: np.random.Generator) -> list[float]:
+        return [*_random_quaternion(rng), *(float(x) for x in rng.uniform(-1.0, 1.0, 3))]
+
+    def integrate(self, q: Vector, dq: Vector) -> list[Scalar]:
+        moved = spatial.translation_exp(dq[:3], dq[3:])
+        position = spatial.add(q[4:], spatial.apply(spatial.rotation_from_quaternion(q[:4]), moved))
+        turned = spatial.quaternion_product(q[:4], spatial.quaternion_exp(dq[:3]))
+        return [*spatial.normalize(turned), *position]
+
+    def difference(self, q0: Vector, q1: Vector) -> list[Scalar]:
+        back = spatial.quaternion_conjugate(q0[:4])
+        turn = spatial.quaternion_log(spatial.quaternion_product(back, q1[:4]))
+        apart = spatial.subtract(q1[4:], q0[4:])
+        moved = spatial.apply(spatial.rotation_from_quaternion(back), apart)
+        return [*turn, *spatial.translation_log(turn, moved)]
+
+
+@dataclass(frozen=True)
+class Custom(JointKind):
+    """A joint given by its transform alone.
+
+    `pose(q)` takes n scalars and returns (R, l), with the functions of
+    `phipsi.scalars` where it needs sin or sqrt. The speeds are the rates of
+    the coordinates; H* and its derivatives follow by differentiating `pose`:
+    `H*_a = [vee(R* D_a R); R* D_a l]`.
+
+    >>> from phipsi.scalars import cos, sin
+    >>> def cam(q):  # rolls about z on a circle of radius 0.2
+    ...     c, s = cos(q[0]), sin(q[0])
+    ...     return [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], [0.2 * c, 0.2 * s, 0.0]
+    >>> [row[0] for row in Custom(cam, 1).motion_map([0.5])]
+    [0.0, 0.0, 1.0, 0.0, 0.2, 0.0]
+    """
+
+    pose: Callable[[list[Scalar]], tuple[Matrix, Vector]]
+    size: int
+    nq: int = field(init=False)
+    nv: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nq", self.size)
+        object.__setattr__(self, "nv", self.size)
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return self.pose(list(q))
+
+    def motion_map(self, q: Vector) -> Matrix:
+        n = self.size
+        R, l = self.pose(list(Dual.variables(list(q))))
+        R = [[Dual.lift(x, n) for x in row] for row in R]
+        l = [Dual.lift(x, n) for x in l]
+        back = [[x.value for x in row] for row in spatial.transpose(R)]
+        columns = []
+        for a in range(n):
+            dR = [[x.derivatives[a] for x in row] for row in R]
+            spin = spatial.compose(back, dR)
+            slide = spatial.apply(back, [x.derivatives[a] for x in l])
+            columns.append([spin[2][1], spin[0][2], spin[1][0], *slide])
+        return spatial.transpose(columns)
+
+    def map_derivatives(self, q: Vector) -> Sequence[Matrix]:
+        n = self.size
+        H = [[Dual.lift(x, n) for x in row] for row in self.motion_map(Dual.variables(list(q)))]
+        return [[[x.derivatives[a] for x in row] for row in H] for a in range(n)]
+
+    def problem(self) -> str | None:
+        if not callable(self.pose) or not isinstance(self.size, int) or self.size < 1:
+            return (
+                "a Custom joint needs a callable pose(q) -> (R, l) and an integer size, 1 or more"
+            )
+        zero = [0.0] * self.size
+        try:
+            R, l = self.pose(zero)
+            R, l = [[float(x) for x in row] for row in R], [float(x) for x in l]
+        except _POSE_ERRORS as error:
+            return f"pose(q) of a Custom joint fails at q = 0 ({error}); it must return (R, l)"
+        if [len(row) for row in R] != [3, 3, 3] or len(l) != 3:
+            return "pose(q) of a Custom joint must return (R, l), a 3x3 matrix and a 3-vector"
+        if not spatial.is_rotation(R, 1e-9):
+            return "pose(q) of a Custom joint returns an R that is no rotation; R R* must be I"
+        if not all(map(math.isfinite, l)):
+            return f"pose(q) of a Custom joint returns the position {l}; expected finite numbers"
+        try:
+            self.map_derivatives(zero)
+        except _POSE_ERRORS as error:
+            return (
+                f"pose(q) of a Custom joint cannot be differentiated at q = 0 ({error}); "
+                "write it with sin, cos, sqrt ... of phipsi.scalars, and where(less(a, b), x, y) "
+                "for `x if a < b else y`"
+            )
+        return None
+
+
+# -- successive rotations about given axes ---------------------------------------------
+
+
+def _turns(axes: Sequence[Vector], q: Vector) -> Matrix:
+    """Rot(e1, q0) Rot(e2, q1) ..."""
+    R: Matrix = spatial.rotation(axes[0], q[0])
+    for axis, angle in zip(axes[1:], q[1:], strict=True):
+        R = spatial.compose(R, spatial.rotation(axis, angle))
+    return R
+
+
+def _turns_map(axes: Sequence[Vector], q: Vector) -> Matrix:
+    """H* of successive rotations: each axis carried into the child by the later ones."""
+    columns: list[Vector] = []
+    for axis, angle in zip(axes, q, strict=True):
+        back = spatial.rotation(axis, -angle)
+        columns = [spatial.apply(back, column) for column in columns] + [axis]
+    return spatial.transpose([[*column, *ZERO3] for column in columns])
+
+
+def _turns_map_derivatives(axes: Sequence[Vector], q: Vector) -> Sequence[Matrix]:
+    """D_a h_j = h_j x h_a for the axes h_j inboard of a (j < a), else 0."""
+    h = [row[:3] for row in spatial.transpose(_turns_map(axes, q))]
+    n = range(len(axes))
+    columns = [[spatial.cross(h[j], h[a]) if j < a else ZERO3 for j in n] for a in n]
+    return [spatial.transpose([[*x, *ZERO3] for x in of_a]) for of_a in columns]
+
+
+# -- axes ------------------------------------------------------------------------------
+
+
+def _make_unit(kind: JointKind, field: str) -> None:
+    """Store an axis as a tuple of length one; leave an impossible one for `problem`."""
+    try:
+        axis = tuple(float(x) for x in getattr(kind, field))
+    except (TypeError, ValueError):
+        return
+    if len(axis) == 3 and any(axis) and all(map(math.isfinite, axis)):
+        largest = max(map(abs, axis))
+        axis = tuple(x / largest for x in axis)  # so that no square over- or underflows
+        length = math.hypot(*axis)
+        axis = tuple(x / length for x in axis)
+    object.__setattr__(kind, field, axis)
+
+
+def _axis_problem(kind: JointKind, field: str) -> str | None:
+    """Why an axis is none."""
+    axis, what = getattr(kind, field), f"the {field} of a {type(kind).__name__} joint"
+    if not isinstance(axis, tuple) or len(axis) != 3:
+        return f"{what} is {axis!r}; expected three numbers, as (0, 0, 1)"
+    if not all(math.isfinite(x) for x in axis):
+        return f"{what} is {axis}; expected finite numbers"
+    if not any(axis):
+        return f"{what} has length zero; give a direction, as (0, 0, 1)"
+    return None
+
+
+def _parallel_problem(kind: JointKind, first: Vector, second: Vector) -> str | None:
+    if math.hypot(*spatial.cross(first, second)) < 1e-9:
+        return f"the axes of a {type(kind).__name__} joint are parallel; they must differ"
+    return None
+
+
+def _plane_axes(normal: Vector) -> tuple[Vector, Vector]:
+    """Two unit axes across a unit normal, right-handed with it; x and y for z.
+
+    Source: Duff et al., Building an Orthonormal Basis, Revisited, JCGT 2017;
+    no normal comes near a division by zero.
+    """
+    x, y, z = normal
+    sign = 1.0 if z >= 0.0 else -1.0
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    return (1.0 + sign * x * x * a, sign * b, -sign * x), (b, sign + y * y * a, -y)
+
+
+def _random_quaternion(rng: np.random.Generator) -> list[float]:
+    """Uniform on the rotations: a normalised Gaussian 4-vector."""
+    q = rng.normal(size=4)
+    return [float(x) for x in q / np.linalg.norm(q)]

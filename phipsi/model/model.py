@@ -1,0 +1,244 @@
+"""Body, Joint, Frame, Model: what the machine is, frozen.
+
+Body k hangs on its parent by joint k. Numbering is depth-first, parents
+first; the world is not a body. Fixed joints do not survive the builder: what
+they weld is one body, and the welded names live on as frames.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phipsi.errors import InputError, ModelError, name_choices
+from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Vector3, vector3
+from phipsi.model.joints import JointKind
+from phipsi.model.tree import WORLD, Tree
+
+BODY_SIZE = 6  # of a rigid body; a flexible one adds its modes
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a joint can reach, as the file states it; infinite where it says nothing."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+
+
+UNLIMITED = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """A joint that follows another: `q = ratio q_source + offset`."""
+
+    source: int  # index of the joint that leads
+    ratio: float
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The inboard joint of one body.
+
+    `q` and `v` are its slices of the model's coordinates and speeds; a mimic
+    joint shows those of the joint it follows. `rows` is its slice of joint
+    space, in which mimic joints count too.
+    """
+
+    name: str
+    kind: JointKind
+    placement: Placement  # of the joint frame in the parent body's frame
+    q: slice
+    v: slice
+    rows: slice
+    limits: Limits = UNLIMITED
+    damping: float = 0.0
+    friction: float = 0.0
+    rotor_inertia: float = 0.0  # of the motor, about its own axis
+    gear_ratio: float = 1.0  # motor turns per joint turn
+    mimic: Mimic | None = None
+
+    @property
+    def reflected_inertia(self) -> float:
+        """Jm: the rotor's inertia as the joint feels it, `gear_ratio^2 rotor_inertia`."""
+        return self.gear_ratio**2 * self.rotor_inertia
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A rigid body; its frame sits at its inboard joint."""
+
+    name: str
+    parent: int  # WORLD for a root
+    inertia: Inertia
+    size: int = BODY_SIZE  # of its blocks in body space
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A named frame fixed on a body, or on the world (body = WORLD)."""
+
+    name: str
+    body: int
+    placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point fixed on a body or frame, by name; see `point`."""
+
+    frame: str
+    position: Vector3
+
+
+def point(body_or_frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Point:
+    """A point on a body or frame, `position` in that frame's axes.
+
+    >>> point("tool", (0, 0, 0.1))
+    Point(frame='tool', position=(0.0, 0.0, 0.1))
+    """
+    if not isinstance(body_or_frame, str):
+        raise InputError(f"point: expected the name of a body or frame, got {body_or_frame!r}")
+    try:
+        return Point(body_or_frame, vector3("position", position))
+    except ModelError as error:
+        raise InputError(f"point on {body_or_frame!r}: {error}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A machine: bodies, their joints, frames, gravity. Made by a builder or by `load`."""
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    frames: tuple[Frame, ...] = ()
+    gravity: Vector3 = (0.0, 0.0, -9.81)
+    base_inertia: Inertia = MASSLESS  # of what is welded to the world
+    report: tuple[str, ...] = ()  # what the file holds that no machine can have
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The bodies as index arithmetic."""
+        return Tree(tuple(body.parent for body in self.bodies))
+
+    @cached_property
+    def nq(self) -> int:
+        """How many numbers a configuration has."""
+        return max((joint.q.stop for joint in self.joints), default=0)
+
+    @cached_property
+    def nv(self) -> int:
+        """How many speeds the machine has."""
+        return max((joint.v.stop for joint in self.joints), default=0)
+
+    @cached_property
+    def mass(self) -> float:
+        """Total mass, every link counted, also one fixed to the world."""
+        return self.base_inertia.mass + self.moving_mass
+
+    @cached_property
+    def moving_mass(self) -> float:
+        """Mass of the moving bodies."""
+        return math.fsum(body.inertia.mass for body in self.bodies)
+
+    def joint(self, name: str) -> Joint:
+        """The joint of that name."""
+        return self.joints[self._find("joint", name, self._joint_index)]
+
+    def body(self, name: str) -> Body:
+        """The body of that name."""
+        return self.bodies[self._find("body", name, self._body_index)]
+
+    def frame(self, name: str) -> Frame:
+        """The frame of that name; a body's name gives the body's own frame."""
+        k = self._find("frame", name, self._frame_index, self._body_index)
+        return self.frames[k] if name in self._frame_index else Frame(name, k, HERE)
+
+    def locate(self, point: Point) -> tuple[int, Placement]:
+        """The body a point is on, and the point with the frame's axes, in the body's frame."""
+        frame = self.frame(point.frame)
+        return frame.body, frame.placement.then(Placement(position=point.position))
+
+    def index(self, joint_or_body: str) -> int:
+        """The number of the joint of that name, else of the body of that name."""
+        return self._find("joint or body", joint_or_body, self._joint_index, self._body_index)
+
+    def neutral(self) -> np.ndarray:
+        """The configuration with every joint at its own neutral one."""
+        q = np.zeros(self.nq)
+        for joint in self._leaders:
+            q[joint.q] = joint.kind.neutral()
+        return q
+
+    def random(self, rng: np.random.Generator) -> np.ndarray:
+        """A random configuration, within the limits where they are finite."""
+        q = np.zeros(self.nq)
+        for joint in self._leaders:
+            q[joint.q] = joint.kind.random(rng)
+            if joint.kind.nq == 1:
+                q[joint.q] = _draw_within(joint.limits, q[joint.q.start], rng)
+        return q
+
+    def __repr__(self) -> str:
+        return (
+            f"<Model {self.name!r}: {len(self.bodies)} bodies, "
+            f"nq = {self.nq}, nv = {self.nv}, {self.mass:.6g} kg>"
+        )
+
+    @property
+    def _leaders(self) -> Sequence[Joint]:
+        """The joints that own coordinates."""
+        return [joint for joint in self.joints if joint.mimic is None]
+
+    def _find(self, what: str, name: str, *indices: dict[str, int]) -> int:
+        for index in indices:
+            if isinstance(name, str) and name in index:
+                return index[name]
+        valid = [key for index in indices for key in index]
+        raise InputError(f"{self.name!r} has no {what} {name!r}; {name_choices(str(name), valid)}")
+
+    @cached_property
+    def _joint_index(self) -> dict[str, int]:
+        return {joint.name: k for k, joint in enumerate(self.joints)}
+
+    @cached_property
+    def _body_index(self) -> dict[str, int]:
+        return {body.name: k for k, body in enumerate(self.bodies)}
+
+    @cached_property
+    def _frame_index(self) -> dict[str, int]:
+        return {frame.name: k for k, frame in enumerate(self.frames)}
+
+
+def _draw_within(limits: Limits, x: float, rng: np.random.Generator) -> float:
+    """A number within the limits: uniform between two, else x, mirrored at a single one."""
+    if math.isfinite(limits.upper - limits.lower):
+        return rng.uniform(limits.lower, limits.upper)
+    if math.isfinite(limits.lower):
+        return limits.lower + abs(x - limits.lower)
+    if math.isfinite(limits.upper):
+        return limits.upper - abs(limits.upper - x)
+    return x
+
+
+__all__ = [
+    "WORLD",
+    "Body",
+    "Frame",
+    "Joint",
+    "Limits",
+    "Mimic",
+    "Model",
+    "Point",
+    "point",
+]
