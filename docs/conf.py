@@ -56,6 +56,8 @@ def read_docstring(app, what, name, obj, options, lines):
                 literal = (literal and indented) or starts_block
         result.append(line if literal or doctest else mark_up(line))
         previous = line
+    if what in ("property", "attribute"):
+        result[:0] = ["..", ""]  # a comment, or napoleon takes what precedes a colon for a type
     lines[:] = result
 
 

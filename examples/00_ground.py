@@ -48,7 +48,7 @@ for letter in (H, E_phi, phi, psi, K, D):
         f"{letter.causality.value:11} {'= ' + str(letter.definition) if letter.definition else ''}"
     )
 try:
-    phi @ M @ H  # noqa: B018  (does not fit, on purpose)
+    phi @ M @ H  # does not fit, on purpose
 except pp.SpaceError as error:
     console.print(f"[red]SpaceError:[/] {error}", markup=True)
 

@@ -1,12 +1,14 @@
 """phipsi: multibody dynamics on the Spatial Operator Algebra.
 
-    import phipsi as pp
-    from phipsi.operators import H, phi, M
-
-    robot = pp.examples.puma560()
-    pp.as_matrix(robot, H @ phi @ M @ phi.T @ H.T, robot.neutral())
+>>> import phipsi as pp
+>>> from phipsi.operators import H, phi, M
+>>> arm = pp.examples.planar_arm(2)
+>>> pp.as_matrix(arm, H @ phi @ M @ phi.T @ H.T, arm.neutral()).round(4)
+array([[2.6679, 0.834 ],
+       [0.834 , 0.334 ]])
 """
 
+from phipsi import joints
 from phipsi.errors import (
     BackendError,
     InputError,
@@ -17,11 +19,12 @@ from phipsi.errors import (
     SpaceError,
 )
 from phipsi.lowering.dense import as_matrix
-from phipsi.model import examples, joints
+from phipsi.model import examples
 from phipsi.model.build import ModelBuilder
 from phipsi.model.configuration import difference, integrate
 from phipsi.model.examples import chain
 from phipsi.model.model import Body, Frame, Joint, Limits, Model, Point, point
+from phipsi.model.urdf import load
 
 __version__ = "0.1.0"
 
@@ -46,5 +49,6 @@ __all__ = [
     "examples",
     "integrate",
     "joints",
+    "load",
     "point",
 ]

@@ -1,6 +1,7 @@
 """The letters of the algebra, to be imported by name: `from phipsi.operators import H, phi, M`."""
 
 from phipsi.algebra.operators import (
+    HH,
     B,
     C,
     D,
@@ -11,7 +12,6 @@ from phipsi.algebra.operators import (
     G,
     Gamma_delta,
     H,
-    HH,
     HH_delta,
     HH_s,
     I,

@@ -3,8 +3,12 @@
 import os
 from importlib.metadata import PackageNotFoundError, distribution
 
-import pytest
-from hypothesis import HealthCheck, settings
+# Small matrices by the thousand: threads inside BLAS only wait for each other here.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import pytest  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 # default: explore. ci: the same examples every time, and no check that depends on the clock.
 settings.register_profile("default", deadline=None)

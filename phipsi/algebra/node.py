@@ -17,12 +17,13 @@ factors of factors, and nested sums and products fold.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
-from numbers import Real
-from typing import Any, Self
+from numbers import Integral, Real
 
-from phipsi.algebra.spaces import BODY, SCALAR, Causality, Space
+from phipsi.algebra.show import ATOM, PRODUCT, SUM, inside, maps, misfit
+from phipsi.algebra.spaces import BODY, SCALAR, Causality, Space, are_paired
 from phipsi.errors import SpaceError
 
 
@@ -40,6 +41,7 @@ class Node:
     _fields: tuple  # what tells this node from others of its class
     _hash: int
 
+    binding = ATOM  # how tightly the text of this expression holds together
     __array_ufunc__ = None  # an array on the left hands the operation to us
 
     def _settle(
@@ -72,9 +74,24 @@ class Node:
         return self.rebuild(tuple(child.at(space) for child in self.children))
 
     @property
+    def terms(self) -> tuple[Node, ...]:
+        """The terms of a sum; else the expression alone."""
+        return (self,)
+
+    @property
+    def factors(self) -> tuple[Node, ...]:
+        """The factors of a product; else the expression alone."""
+        return (self,)
+
+    @property
     def is_vector(self) -> bool:
         """Whether this is a vector: a map from the scalars."""
         return self.source is SCALAR and self.target is not SCALAR
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether this is one number."""
+        return self.source is SCALAR and self.target is SCALAR
 
     @property
     def is_square(self) -> bool:
@@ -86,12 +103,12 @@ class Node:
     @property
     def T(self) -> Node:
         """The transpose, the papers' star."""
-        return Transpose(self)
+        return transpose(self)
 
     @property
     def inv(self) -> Node:
         """The inverse."""
-        return Inverse(self)
+        return invert(self)
 
     @property
     def sqrt(self) -> Node:
@@ -99,26 +116,30 @@ class Node:
         return Root(self)
 
     def __matmul__(self, other: object) -> Node:
-        return compose(self, _operand(other, f"{self} @ ..."))
+        return compose(self, _operand(other, "{} @ ...", self))
 
     def __rmatmul__(self, other: object) -> Node:
-        return compose(_operand(other, f"... @ {self}"), self)
+        return compose(_operand(other, "... @ {}", self), self)
 
     def __add__(self, other: object) -> Node:
-        if isinstance(other, Real) and other == 0:  # sum([...]) starts from 0
-            return self
-        return add(self, _operand(other, f"{self} + ..."))
+        return self if _is_zero(other) else add(self, _operand(other, "{} + ...", self))
+
+    def __radd__(self, other: object) -> Node:  # sum([...]) starts from 0
+        return self if _is_zero(other) else add(_operand(other, "... + {}", self), self)
 
     def __sub__(self, other: object) -> Node:
-        return add(self, -_operand(other, f"{self} - ..."))
+        return self if _is_zero(other) else add(self, -_operand(other, "{} - ...", self))
 
     def __rsub__(self, other: object) -> Node:
-        return -self + other
+        return -self if _is_zero(other) else add(_operand(other, "... - {}", self), -self)
 
     def __neg__(self) -> Node:
         return scale(-1, self)
 
     def __mul__(self, other: object) -> Node:
+        return scale(self, other) if isinstance(other, Node) else scale(other, self)
+
+    def __rmul__(self, other: object) -> Node:
         return scale(other, self)
 
     def __truediv__(self, other: object) -> Node:
@@ -128,13 +149,16 @@ class Node:
             raise SpaceError(f"cannot divide `{self}` by zero")
         return scale(1 / float(other), self)
 
-    __radd__ = __add__
-    __rmul__ = __mul__
+    def __rtruediv__(self, other: object) -> Node:
+        raise SpaceError(f"cannot divide {other!r} by `{self}`; multiply by its .inv instead")
 
     # -- identity and looks ------------------------------------------------------------
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"an expression is immutable: cannot set {name!r} of `{self}`")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"an expression is immutable: cannot delete {name!r} of `{self}`")
 
     def __hash__(self) -> int:
         return self._hash
@@ -161,6 +185,13 @@ class Symbol(Node):
     symbol has no meaning of its own: its value is given at evaluation.
     """
 
+    name: str
+    source: Space
+    target: Space
+    arguments: tuple
+    definition: Node | None
+    free: bool
+
     def __init__(
         self,
         name: str,
@@ -173,11 +204,7 @@ class Symbol(Node):
     ):
         fields = (name, source, target, causality, arguments, definition, free)
         self._settle(fields, source, target, causality)
-
-    name = property(lambda self: self._fields[0])
-    arguments = property(lambda self: self._fields[4])
-    definition = property(lambda self: self._fields[5])
-    free = property(lambda self: self._fields[6])
+        self.__dict__.update(name=name, arguments=arguments, definition=definition, free=free)
 
     def __str__(self) -> str:
         if not self.arguments:
@@ -201,9 +228,15 @@ class Identity(Node):
 class Sum(Node):
     """A + B + ..., all between the same spaces. Made by `add`."""
 
+    binding = SUM
+
     def __init__(self, *terms: Node):
         causality = reduce(Causality.__or__, (term.causality for term in terms))
         self._settle(terms, terms[0].source, terms[0].target, causality, terms)
+
+    @property
+    def terms(self) -> tuple[Node, ...]:
+        return self.children
 
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return reduce(add, children)
@@ -211,83 +244,91 @@ class Sum(Node):
     def __str__(self) -> str:
         text = str(self.children[0])
         for term in self.children[1:]:
-            negative = isinstance(term, Scaled) and isinstance(term.factor, Real)
-            if negative and term.factor < 0:  # type: ignore[attr-defined]
-                text += f" - {_inside(-term, Scaled)}"
+            if isinstance(term, Scaled) and not isinstance(term.factor, Node) and term.factor < 0:
+                text += f" - {inside(-term, self)}"
             else:
                 text += f" + {term}"
         return text
 
 
 class Product(Node):
-    """A @ B @ ...: the last acts first. Made by `compose`."""
+    """A @ B @ ...: the last acts first. Made by `compose`.
+
+    An outer product x @ y.T fills every block, so it is mixed; a scalar x.T @ y
+    is a single block, so it is memoryless.
+    """
+
+    binding = PRODUCT
 
     def __init__(self, *factors: Node):
-        causality = reduce(Causality.__or__, (factor.causality for factor in factors))
-        self._settle(factors, factors[-1].source, factors[0].target, causality, factors)
+        source, target = factors[-1].source, factors[0].target
+        if source is SCALAR and target is SCALAR:
+            causality = Causality.MEMORYLESS
+        elif SCALAR not in (source, target) and any(x.source is SCALAR for x in factors):
+            causality = Causality.MIXED
+        else:
+            causality = reduce(Causality.__or__, (factor.causality for factor in factors))
+        self._settle(factors, source, target, causality, factors)
+
+    @property
+    def factors(self) -> tuple[Node, ...]:
+        return self.children
 
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return reduce(compose, children)
 
     def __str__(self) -> str:
-        return " @ ".join(_inside(factor, Product) for factor in self.children)
+        first, *others = self.children
+        parts = [inside(first, self, leftmost=True), *(inside(x, self) for x in others)]
+        return " @ ".join(parts)
 
 
 class Scaled(Node):
     """factor * operand; the factor is a number or a scalar expression. Made by `scale`."""
 
-    factor: Real | Node = property(lambda self: self._fields[0])  # type: ignore[assignment]
+    binding = PRODUCT
+    factor: Node | int | float
 
-    def __init__(self, factor: Any, operand: Node):
+    def __init__(self, factor: Node | int | float, operand: Node):
         children = (factor, operand) if isinstance(factor, Node) else (operand,)
         self._settle((factor, operand), operand.source, operand.target, operand.causality, children)
+        self.__dict__.update(factor=factor)
 
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return scale(children[0] if len(children) == 2 else self.factor, children[-1])
 
     def __str__(self) -> str:
-        operand = _inside(self.children[-1], Scaled)
+        operand = inside(self.children[-1], self)
         if isinstance(self.factor, Node):
-            return f"{_inside(self.factor, Scaled)} * {operand}"
+            return f"{inside(self.factor, self, leftmost=True)} * {operand}"
         return f"-{operand}" if self.factor == -1 else f"{self.factor} * {operand}"
 
 
 class _Function(Node):
-    """A function of one operator, written behind it."""
+    """A function of one operator, written behind it as an attribute."""
 
     suffix = ""
 
     def rebuild(self, children: tuple[Node, ...]) -> Node:
-        return type(self)(*children)
+        return getattr(children[0], self.suffix)
 
     def __str__(self) -> str:
-        return f"{_inside(self.children[0], _Function)}.{self.suffix}"
+        return f"{inside(self.children[0], self)}.{self.suffix}"
 
 
 class Transpose(_Function):
-    """A.T, the papers' A*; A.T.T is A and I.T is I."""
+    """A.T, the papers' A*. Made by `transpose`."""
 
     suffix = "T"
-
-    def __new__(cls, operand: Node) -> Node | Self:  # type: ignore[misc]
-        return _undo(cls, operand)
 
     def __init__(self, operand: Node):
         self._settle((operand,), operand.target, operand.source, operand.causality.T, (operand,))
 
 
 class Inverse(_Function):
-    """A.inv; A.inv.inv is A and I.inv is I."""
+    """A.inv. Made by `invert`."""
 
     suffix = "inv"
-
-    def __new__(cls, operand: Node) -> Node | Self:  # type: ignore[misc]
-        if not operand.is_square:
-            raise SpaceError(
-                f"cannot invert `{operand}`\n  {_maps(operand)}; "
-                "only what maps a space to itself has an inverse"
-            )
-        return _undo(cls, operand)
 
     def __init__(self, operand: Node):
         self._settle((operand,), operand.source, operand.target, operand.causality, (operand,))
@@ -301,8 +342,9 @@ class Root(_Function):
     def __init__(self, operand: Node):
         if not operand.is_square or operand.causality is not Causality.MEMORYLESS:
             raise SpaceError(
-                f"cannot take the square root of `{operand}`\n  {_maps(operand)} and is "
-                f"{operand.causality.value}; sqrt is for memoryless operators such as D"
+                f"cannot take the square root of `{operand}`\n"
+                f"  {maps(operand)} and is {operand.causality.value}; "
+                "sqrt is for memoryless maps of a space to itself, such as D"
             )
         self._settle((operand,), operand.source, operand.target, operand.causality, (operand,))
 
@@ -310,7 +352,7 @@ class Root(_Function):
 class Bracket(Node):
     """A memoryless operator made of a body vector, block by block: S[x], Q[x], cross[x]."""
 
-    name = property(lambda self: self._fields[0])
+    name: str
 
     def __init__(self, name: str, vector: Node):
         if not (isinstance(vector, Node) and vector.is_vector and vector.target is BODY):
@@ -318,6 +360,7 @@ class Bracket(Node):
                 f"cannot take {name}[{vector}]\n  {name}[.] takes a vector of {BODY}, such as V"
             )
         self._settle((name, vector), BODY, BODY, Causality.MEMORYLESS, (vector,))
+        self.__dict__.update(name=name)
 
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return Bracket(self.name, children[0])
@@ -326,12 +369,29 @@ class Bracket(Node):
         return f"{self.name}[{self.children[0]}]"
 
 
+class Opener:
+    """A name that only opens a bracket: Q[x], cross[x]. No expression by itself."""
+
+    def __init__(self, name: str, formula: str):
+        self.name = name
+        self.__doc__ = formula
+
+    def __getitem__(self, vector: Node) -> Node:
+        return Bracket(self.name, vector)
+
+    def __repr__(self) -> str:
+        return f"{self.name}[.]"
+
+
 class Diagonal(Node):
     """blockdiag(A): the memoryless part of A, the blocks off the diagonal dropped."""
 
     def __init__(self, operand: Node):
-        if operand.is_vector:
-            raise SpaceError(f"cannot take blockdiag({operand})\n  {operand} is a vector")
+        if not are_paired(operand.source, operand.target):
+            raise SpaceError(
+                f"cannot take blockdiag({operand})\n  {maps(operand)}; only a map between "
+                "bodies and joints, or of a space to itself, has blocks on a diagonal"
+            )
         memoryless = Causality.MEMORYLESS
         self._settle((operand,), operand.source, operand.target, memoryless, (operand,))
 
@@ -342,7 +402,7 @@ class Diagonal(Node):
         return f"blockdiag({self.children[0]})"
 
 
-# -- the three ways to combine ---------------------------------------------------------
+# -- the ways to combine ---------------------------------------------------------------
 
 
 def compose(left: Node, right: Node) -> Node:
@@ -352,12 +412,12 @@ def compose(left: Node, right: Node) -> Node:
     if right.target is None and left.source is not None:
         right = right.at(left.source)
     if left.source is not right.target:
-        raise SpaceError(_misfit(left, right))
+        raise SpaceError(misfit(left, right, Product(*left.factors, *right.factors)))
     if isinstance(left, Identity):
         return right
     if isinstance(right, Identity):
         return left
-    return Product(*_parts(left, Product), *_parts(right, Product))
+    return Product(*left.factors, *right.factors)
 
 
 def add(left: Node, right: Node) -> Node:
@@ -366,86 +426,82 @@ def add(left: Node, right: Node) -> Node:
         left = left.at(right.source)
     if right.source is None and left.is_square and left.source is not None:
         right = right.at(left.source)
-    if (left.source, left.target) != (right.source, right.target):
+    whole = Sum(*left.terms, *right.terms)
+    if left.source is not right.source or left.target is not right.target:
+        crossed = left.source is right.target and left.target is right.source
+        hint = f". Did you mean {right.T}?" if crossed else ""
         raise SpaceError(
-            f"cannot add `{left}` and `{right}` in `{left} + {right}`\n"
-            f"  {_maps(left)}; {_maps(right)}"
+            f"cannot add `{left}` and `{right}` in `{whole}`\n  {maps(left)}; {maps(right)}{hint}"
         )
-    return Sum(*_parts(left, Sum), *_parts(right, Sum))
+    return whole
 
 
 def scale(factor: object, operand: Node) -> Node:
     """factor * operand for a number or a scalar expression."""
     if isinstance(factor, Node):
-        if not (factor.source is SCALAR and factor.target is SCALAR):
-            if operand.source is SCALAR and operand.target is SCALAR:
-                return scale(operand, factor)
+        if not factor.is_scalar and operand.is_scalar:
+            factor, operand = operand, factor
+        if not factor.is_scalar:
             raise SpaceError(
                 f"cannot multiply `{factor}` and `{operand}` by *\n"
                 f"  * is for scalars; did you mean `{factor} @ {operand}`?"
             )
         return Scaled(factor, operand)
-    if not isinstance(factor, Real) or isinstance(factor, bool):
-        raise SpaceError(f"cannot multiply `{operand}` by {factor!r}; expected a number")
-    if isinstance(operand, Scaled) and isinstance(operand.factor, Real):
-        factor, operand = factor * operand.factor, operand.children[-1]  # type: ignore[operator]
-    return operand if factor == 1 else Scaled(factor, operand)
+    number = _number(factor, operand)
+    if isinstance(operand, Scaled) and not isinstance(operand.factor, Node):
+        number, operand = _number(number * operand.factor, operand), operand.children[0]
+    return operand if number == 1 else Scaled(number, operand)
 
 
-def _operand(other: object, expression: str) -> Node:
+def transpose(operand: Node) -> Node:
+    """A.T; A.T.T is A and I.T is I."""
+    if isinstance(operand, Transpose):
+        return operand.children[0]
+    return operand if isinstance(operand, Identity) else Transpose(operand)
+
+
+def invert(operand: Node) -> Node:
+    """A.inv; A.inv.inv is A and I.inv is I."""
+    if not operand.is_square:
+        raise SpaceError(
+            f"cannot invert `{operand}`\n  {maps(operand)}; "
+            "only what maps a space to itself has an inverse"
+        )
+    if isinstance(operand, Inverse):
+        return operand.children[0]
+    return operand if isinstance(operand, Identity) else Inverse(operand)
+
+
+def _operand(other: object, form: str, node: Node) -> Node:
     """The other side of an operation, or a SpaceError if it is no expression."""
     if isinstance(other, Node):
         return other
+    expression = form.format(node)
     if isinstance(other, Real):
         raise SpaceError(f"a number has no space in `{expression}`; write {other} * I")
+    if isinstance(other, Opener):
+        raise SpaceError(
+            f"{other.name} is no operator by itself in `{expression}`; write {other.name}[x] "
+            f"with a vector x of {BODY}"
+        )
     raise SpaceError(
         f"{type(other).__name__} is no operator or vector in `{expression}`; name it with "
         "operators.vector(...) or operators.operator(...) and pass its value at evaluation"
     )
 
 
-def _parts(node: Node, kind: type) -> tuple[Node, ...]:
-    """A product's factors or a sum's terms; else the node alone."""
-    return node.children if isinstance(node, kind) else (node,)
+def _number(factor: object, operand: Node) -> int | float:
+    """A finite number to multiply by, or a SpaceError."""
+    if not isinstance(factor, Real) or isinstance(factor, bool):
+        raise SpaceError(f"cannot multiply `{operand}` by {factor!r}; expected a real number")
+    try:
+        number = float(factor)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise SpaceError(f"cannot multiply `{operand}` by {factor}; expected a finite number")
+    return int(factor) if isinstance(factor, Integral) else number
 
 
-def _undo(kind: type, operand: Node) -> Any:
-    """f(f(A)) = A and f(I) = I: hand back what is there, or a new node to fill."""
-    if type(operand) is kind:
-        return operand.children[0]
-    return operand if isinstance(operand, Identity) else object.__new__(kind)
-
-
-# -- how expressions look --------------------------------------------------------------
-
-_BINDING: dict[type, int] = {Sum: 0, Scaled: 1, Product: 2, _Function: 3}
-
-
-def _inside(node: Node, parent: type) -> str:
-    """A child's text, in parentheses where the parent binds tighter."""
-    own = _BINDING.get(type(node), 3)
-    return f"({node})" if own < _BINDING[parent] else str(node)
-
-
-def _maps(node: Node) -> str:
-    """What a node maps between, as a clause."""
-    if node.source is None:
-        return f"`{node}` maps a space that is still open to itself"
-    if node.is_vector:
-        return f"`{node}` is a vector of {node.target}"
-    return f"`{node}` maps {node.source} to {node.target}"
-
-
-def _misfit(left: Node, right: Node) -> str:
-    """The message for spaces that do not meet, with the transpose that would."""
-    inner, outer = _parts(left, Product)[-1], _parts(right, Product)[0]
-    whole = f"{_inside(left, Product)} @ {_inside(right, Product)}"
-    starts = "is a vector" if inner.is_vector else f"starts from {inner.source}"
-    a, b = _inside(inner, Product), _inside(outer, Product)
-    text = f"cannot compose {a} @ {b} in `{whole}`\n"
-    text += f"  {_maps(outer).replace('`', '')}; {a} {starts}."
-    if outer.source is inner.source and not outer.is_vector:
-        return f"{text} Did you mean {_inside(outer, _Function)}.T?"
-    if inner.target is outer.target and (inner is left or inner.is_square):
-        return f"{text} Did you mean {_inside(inner, _Function)}.T?"
-    return text
+def _is_zero(other: object) -> bool:
+    return isinstance(other, Real) and other == 0

@@ -19,8 +19,9 @@ author's letter. Where the papers clash, the choice is noted here:
 from __future__ import annotations
 
 from collections.abc import Hashable
+from keyword import iskeyword
 
-from phipsi.algebra.node import Bracket, Diagonal, Identity, Node, Symbol
+from phipsi.algebra.node import Bracket, Diagonal, Identity, Node, Opener, Symbol
 from phipsi.algebra.spaces import (
     BASE,
     BODY,
@@ -30,9 +31,10 @@ from phipsi.algebra.spaces import (
     SCALAR,
     Causality,
     Space,
+    are_paired,
     as_space,
 )
-from phipsi.errors import InputError
+from phipsi.errors import InputError, SpaceError
 
 MEMORYLESS, CAUSAL, ANTICAUSAL, MIXED = (
     Causality.MEMORYLESS,
@@ -49,9 +51,14 @@ class _Callable(Symbol):
         """The same letter with its arguments, its definition's letters likewise."""
         if not arguments:
             raise InputError(f"{self.name}(): expected at least one argument")
-        definition = self.definition and _with_arguments(self.definition, arguments)
-        known = (self.name, self.source, self.target, self.causality)
-        return Symbol(*known, arguments, definition)
+        for argument in arguments:
+            if not isinstance(argument, Hashable):
+                raise InputError(
+                    f"{self.name}(...): expected names, numbers or points, got {argument!r}"
+                )
+        formula = self.definition
+        definition = None if formula is None else _with_arguments(formula, arguments)
+        return Symbol(self.name, self.source, self.target, self.causality, arguments, definition)
 
 
 class _Shift(Symbol):
@@ -59,20 +66,6 @@ class _Shift(Symbol):
 
     def __getitem__(self, vector: Node) -> Node:
         return Bracket("S", vector)
-
-
-class _Opener:
-    """A name that only opens a bracket: Q[x], cross[x]."""
-
-    def __init__(self, name: str, formula: str):
-        self.name = name
-        self.__doc__ = formula
-
-    def __getitem__(self, vector: Node) -> Node:
-        return Bracket(self.name, vector)
-
-    def __repr__(self) -> str:
-        return f"{self.name}[.]"
 
 
 def _with_arguments(node: Node, arguments: tuple) -> Node:
@@ -85,9 +78,9 @@ def _with_arguments(node: Node, arguments: tuple) -> Node:
 
 def _define(name: str, definition: Node) -> Symbol:
     """A letter that stands for a formula, typed by it."""
-    assert definition.source is not None and definition.target is not None
-    known = (name, definition.source, definition.target, definition.causality)
-    return Symbol(*known, definition=definition)
+    source, target = definition.source, definition.target
+    assert source is not None and target is not None
+    return Symbol(name, source, target, definition.causality, definition=definition)
 
 
 def _vector(name: str, space: Space, free: bool = False) -> Symbol:
@@ -136,8 +129,8 @@ Gamma_delta = _Callable("Gamma_delta", JOINT, BODY)  # D_{ia} H* at i
 
 # -- brackets --------------------------------------------------------------------------
 
-Q = _Opener("Q", "Q[z] = [[x~, y~], [y~, 0]], block by block [000 (2.8)].")
-cross = _Opener("cross", "z~ = [[x~, 0], [y~, x~]], block by block [000 (2.5)].")
+Q = Opener("Q", "Q[z] = [[x~, y~], [y~, 0]], block by block [000 (2.8)].")
+cross = Opener("cross", "z~ = [[x~, 0], [y~, x~]], block by block [000 (2.5)].")
 
 
 def blockdiag(expression: Node) -> Node:
@@ -146,6 +139,8 @@ def blockdiag(expression: Node) -> Node:
     >>> blockdiag(phi @ M @ phi.T)
     blockdiag(phi @ M @ phi.T)
     """
+    if not isinstance(expression, Node):
+        raise SpaceError(f"cannot take blockdiag({expression!r}); expected an expression")
     return Diagonal(expression)
 
 
@@ -174,7 +169,13 @@ def operator(name: str, source: Space | str, target: Space | str) -> Symbol:
     >>> A @ phi
     A @ phi
     """
-    return Symbol(_own_name(name), as_space(source), as_space(target), free=True)
+    start, end = as_space(source), as_space(target)
+    if not are_paired(start, end):
+        raise SpaceError(
+            f"cannot make {name} from {start} to {end}: it has no diagonal\n  a block-diagonal "
+            "operator maps between bodies and joints, or a space to itself; see also vector(...)"
+        )
+    return Symbol(_own_name(name), start, end, free=True)
 
 
 def vector(name: str, space: Space | str) -> Symbol:
@@ -195,15 +196,15 @@ def scalar(name: str) -> Symbol:
     return Symbol(_own_name(name), SCALAR, SCALAR, free=True)
 
 
-LETTERS: dict[str, Node | _Opener] = {
+LETTERS: dict[str, Node | Opener] = {
     str(getattr(value, "name", name)): value
     for name, value in list(globals().items())
-    if isinstance(value, (Node, _Opener))
+    if isinstance(value, (Node, Opener))
 }
 
 
 def _own_name(name: str) -> str:
-    if not isinstance(name, str) or not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
         raise InputError(f"a symbol needs a name that is an identifier, got {name!r}")
     if name in LETTERS:
         raise InputError(f"the name {name!r} is a letter of the algebra; choose another one")

@@ -34,11 +34,15 @@ SPACES = {space.name: space for space in (BODY, JOINT, POINTS, BASE, COORDINATES
 
 def as_space(space: Space | str) -> Space:
     """A space by itself or by its name."""
-    if isinstance(space, Space):
-        return space
-    if space not in SPACES:
-        raise InputError(f"no space {space!r}; {name_choices(str(space), SPACES)}")
-    return SPACES[space]
+    name = space.name if isinstance(space, Space) else space
+    if not isinstance(name, str) or name not in SPACES:
+        raise InputError(f"no space {name!r}; {name_choices(str(name), SPACES)}")
+    return SPACES[name]
+
+
+def are_paired(source: Space | None, target: Space | None) -> bool:
+    """Whether the blocks of both stand opposite each other: joint k carries body k."""
+    return source is target or {source, target} == {BODY, JOINT}
 
 
 class Causality(Enum):
@@ -46,7 +50,9 @@ class Causality(Enum):
 
     Block (i, k) of a memoryless operator vanishes unless i = k; of a causal
     one (tip_to_base) unless i is inboard of or equal to k; of an anticausal
-    one (base_to_tip) unless i is outboard of or equal to k.
+    one (base_to_tip) unless i is outboard of or equal to k. A joint stands
+    with the body it carries, a point with the body it is on, the base inboard
+    of all. A vector, which has no k, takes it from the operators it is made of.
     """
 
     MEMORYLESS = "memoryless"

@@ -6,9 +6,9 @@ asked for, `letter` turns the result: `A_world = X A X*`, X_k = diag(R_k, R_k).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 PIVOT = 1e-14  # relative to P: a pivot D below this is roundoff of zero
 VELOCITY = np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])  # [omega; v] -> [0; v]
+SPATIAL = len(VELOCITY)  # size of the base's and of a point's block; a body brings its own
 
 LETTERS: dict[str, Callable[..., np.ndarray]] = {}
+OF_SPEEDS = {op.beta.name, op.a.name, op.b.name}  # the primitive letters that need v
 
 
 class Kinematics:
@@ -37,7 +39,10 @@ class Kinematics:
     """
 
     def __init__(self, m: DenseMachine):
-        self.phi, self.H_star, self.Gamma, self.turn = [], [], [], []
+        self.phi: list[np.ndarray] = []
+        self.H_star: list[np.ndarray] = []
+        self.Gamma: list[list[np.ndarray]] = []
+        self.turn: list[np.ndarray] = []
         for joint, body in zip(m.model.joints, m.model.bodies, strict=True):
             q = joint_coordinates(joint, m.q)
             base, (R, l) = joint.placement, joint.kind.transform(q)
@@ -63,7 +68,7 @@ def letter(symbol: Symbol) -> Callable:
 
     def register(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
         @wraps(function)
-        def meaning(m: DenseMachine, *arguments) -> np.ndarray:
+        def meaning(m: DenseMachine, *arguments: Any) -> np.ndarray:
             link = function(m, *arguments)
             if m.axes == "link":
                 return link
@@ -82,13 +87,13 @@ def letter(symbol: Symbol) -> Callable:
 @letter(op.H)
 def _(m: DenseMachine) -> np.ndarray:
     """H = diag[H(k)] [001 (18)]."""
-    return _diagonal(m, JOINT, BODY, (star(h) for h in m.kinematics.H_star))
+    return m.diagonal(JOINT, BODY, (star(h) for h in m.kinematics.H_star))
 
 
 @letter(op.M)
 def _(m: DenseMachine) -> np.ndarray:
     """M = diag[M(k)] [001 (2)]."""
-    return _diagonal(m, BODY, BODY, (body.inertia.matrix for body in m.model.bodies))
+    return m.diagonal(BODY, BODY, (body.inertia.matrix for body in m.model.bodies))
 
 
 @letter(op.Jm)
@@ -96,7 +101,7 @@ def _(m: DenseMachine) -> np.ndarray:
     """Jm = diag[gear^2 rotor inertia], for each speed of the joint."""
     joints = m.model.joints
     blocks = (joint.reflected_inertia * np.eye(joint.kind.nv) for joint in joints)
-    return _diagonal(m, JOINT, JOINT, blocks)
+    return m.diagonal(JOINT, JOINT, blocks)
 
 
 @letter(op.E_phi)
@@ -118,7 +123,7 @@ def _(m: DenseMachine) -> np.ndarray:
     turn, parent = m.kinematics.turn, m.model.tree.parent
     to_own = [turn[k] if p == WORLD else star(turn[p]) @ turn[k] for k, p in enumerate(parent)]
     blocks = (star(x) @ phi for x, phi in zip(to_own, m.kinematics.phi, strict=True))
-    return _diagonal(m, BODY, BODY, blocks)
+    return m.diagonal(BODY, BODY, blocks)
 
 
 @letter(op.E)
@@ -136,7 +141,7 @@ def _(m: DenseMachine, *points: Point) -> np.ndarray:
     columns = []
     for point in m.points_of(points):
         k, place = m.model.locate(point)
-        column = np.zeros((sum(m.sizes(BODY)), 6))
+        column = np.zeros((sum(m.sizes(BODY)), SPATIAL))
         if k != WORLD:
             column[m.slices(BODY)[k]] = spatial.phi(spatial.IDENTITY3, place.position)
         columns.append(column)
@@ -165,7 +170,7 @@ def _(m: DenseMachine) -> np.ndarray:
         p = m.model.tree.parent[k]
         if p != WORLD:
             R[p] = R[p] + phi[k] @ R[k] @ star(phi[k])
-    return _diagonal(m, BODY, BODY, R)
+    return m.diagonal(BODY, BODY, R)
 
 
 @letter(op.P)
@@ -174,7 +179,7 @@ def _(m: DenseMachine) -> np.ndarray:
 
     Departure: tau_bar P, not tau_bar P tau_bar*, which is wrong with rotor inertia.
     """
-    return _diagonal(m, BODY, BODY, _articulated(m)[0])
+    return m.diagonal(BODY, BODY, _articulated(m)[0])
 
 
 @letter(op.Y)
@@ -185,11 +190,11 @@ def _(m: DenseMachine) -> np.ndarray:
     for k, p in enumerate(m.model.tree.parent):
         H_star = m.kinematics.H_star[k]
         DH = np.linalg.solve(D[k], star(H_star))
-        psi = m.kinematics.phi[k] @ (np.eye(6) - P[k] @ H_star @ DH)
+        psi = m.kinematics.phi[k] @ (np.eye(P[k].shape[-1]) - P[k] @ H_star @ DH)
         Y.append(H_star @ DH)
         if p != WORLD:
             Y[k] = Y[k] + star(psi) @ Y[p] @ psi
-    return _diagonal(m, BODY, BODY, Y)
+    return m.diagonal(BODY, BODY, Y)
 
 
 def _articulated(m: DenseMachine) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -216,30 +221,30 @@ def _articulated(m: DenseMachine) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 @letter(op.HH)
-def _(m: DenseMachine, joint: str | int, axis: int = 0) -> np.ndarray:
+def _(m: DenseMachine, *joint_and_axis: Any) -> np.ndarray:
     """HH(i) = S[H*(i) e_a] at i and at every body outboard of it [000 (2.13)]."""
-    i, axis = _joint_axis(m, joint, axis)
+    i, axis = _joint_axis(m, *joint_and_axis)
     return _pick_off(m, i, axis, range(i, m.model.tree.end[i]))
 
 
 @letter(op.HH_s)
-def _(m: DenseMachine, joint: str | int, axis: int = 0) -> np.ndarray:
+def _(m: DenseMachine, *joint_and_axis: Any) -> np.ndarray:
     """HH(i) at every body strictly outboard of i [000 (2.12)]."""
-    i, axis = _joint_axis(m, joint, axis)
+    i, axis = _joint_axis(m, *joint_and_axis)
     return _pick_off(m, i, axis, range(i + 1, m.model.tree.end[i]))
 
 
 @letter(op.HH_delta)
-def _(m: DenseMachine, joint: str | int, axis: int = 0) -> np.ndarray:
+def _(m: DenseMachine, *joint_and_axis: Any) -> np.ndarray:
     """HH(i) at i alone [000 (2.13)]."""
-    i, axis = _joint_axis(m, joint, axis)
+    i, axis = _joint_axis(m, *joint_and_axis)
     return _pick_off(m, i, axis, range(i, i + 1))
 
 
 @letter(op.Gamma_delta)
-def _(m: DenseMachine, joint: str | int, axis: int = 0) -> np.ndarray:
+def _(m: DenseMachine, *joint_and_axis: Any) -> np.ndarray:
     """Gamma(i,a) = D_{ia} H*(i) at i."""
-    i, axis = _joint_axis(m, joint, axis)
+    i, axis = _joint_axis(m, *joint_and_axis)
     result = m.zeros(BODY, JOINT)
     if m.kinematics.Gamma[i]:
         result[..., m.slices(BODY)[i], m.slices(JOINT)[i]] = m.kinematics.Gamma[i][axis]
@@ -249,7 +254,7 @@ def _(m: DenseMachine, joint: str | int, axis: int = 0) -> np.ndarray:
 def _pick_off(m: DenseMachine, i: int, axis: int, bodies: range) -> np.ndarray:
     """S[H*(i) e_a] at the diagonal blocks of the given bodies, each in its own axes."""
     turn, h = m.kinematics.turn, m.kinematics.H_star[i][..., axis]
-    HH = m.array(spatial.cross_force([h[..., j] for j in range(6)]))
+    HH = m.array(spatial.cross_force(list(np.moveaxis(h, -1, 0))))
     result = m.zeros(BODY, BODY)
     for k in bodies:
         to_own = star(turn[k]) @ turn[i]
@@ -258,16 +263,24 @@ def _pick_off(m: DenseMachine, i: int, axis: int, bodies: range) -> np.ndarray:
     return result
 
 
-def _joint_axis(m: DenseMachine, joint: str | int, axis: int) -> tuple[int, int]:
-    """A joint's number from its name or number, and one of its speeds."""
+def _joint_axis(m: DenseMachine, *joint_and_axis: Any) -> tuple[int, int]:
+    """A joint's number from its name or number, and one of its speeds, by default the first."""
+    if len(joint_and_axis) not in (1, 2):
+        raise InputError(
+            "HH, HH_s, HH_delta and Gamma_delta belong to a joint and one of its speeds: "
+            "write HH(joint) or HH(joint, axis)"
+        )
+    joint, axis = (*joint_and_axis, 0)[:2]
     n = len(m.model.joints)
     i = m.model.index(joint) if isinstance(joint, str) else joint
     if not isinstance(i, (int, np.integer)) or not 0 <= i < n:
         raise InputError(f"no joint {joint!r}; expected a name or a number from 0 to {n - 1}")
     speeds = m.model.joints[i].kind.nv
     if not isinstance(axis, (int, np.integer)) or not 0 <= axis < speeds:
-        name = m.model.joints[i].name
-        raise InputError(f"joint {name!r} has {speeds} speeds; there is no number {axis!r}")
+        raise InputError(
+            f"joint {m.model.joints[i].name!r} has no speed {axis!r}; expected a number "
+            f"from 0 to {speeds - 1}"
+        )
     return int(i), int(axis)
 
 
@@ -317,14 +330,13 @@ def _(m: DenseMachine) -> np.ndarray:
 
 def speeds(m: DenseMachine, k: int) -> np.ndarray:
     """beta(k) as a column."""
-    if m.v is None:
-        raise InputError("the expression depends on the speeds: pass v=...")
+    assert m.v is not None, "checked before evaluation, by OF_SPEEDS"
     return m.array([[x] for x in joint_speeds(m.model.joints[k], m.v)])
 
 
 def _cross(m: DenseMachine, V: np.ndarray) -> np.ndarray:
     """V~ of a column V."""
-    return m.array(spatial.cross_motion([V[..., i, 0] for i in range(6)]))
+    return m.array(spatial.cross_motion(list(np.moveaxis(V[..., 0], -1, 0))))
 
 
 def _convective(m: DenseMachine, V: np.ndarray) -> np.ndarray:
@@ -340,14 +352,6 @@ def star(matrix: np.ndarray) -> np.ndarray:
     return np.swapaxes(matrix, -1, -2)
 
 
-def _diagonal(m: DenseMachine, target: Space, source: Space, blocks) -> np.ndarray:
-    """diag[blocks]."""
-    result = m.zeros(target, source)
-    for block, row, column in zip(blocks, m.slices(target), m.slices(source), strict=True):
-        result[..., row, column] = block
-    return result
-
-
 def _below_diagonal(m: DenseMachine, blocks: list[np.ndarray]) -> np.ndarray:
     """Block k at (p(k), k)."""
     result = m.zeros(BODY, BODY)
@@ -358,7 +362,7 @@ def _below_diagonal(m: DenseMachine, blocks: list[np.ndarray]) -> np.ndarray:
     return result
 
 
-def _stack(m: DenseMachine, space: Space, blocks) -> np.ndarray:
+def _stack(m: DenseMachine, space: Space, blocks: Iterable[np.ndarray]) -> np.ndarray:
     """The blocks as one column."""
     result = m.zeros(space, SCALAR)
     for block, row in zip(blocks, m.slices(space), strict=True):
@@ -369,18 +373,19 @@ def _stack(m: DenseMachine, space: Space, blocks) -> np.ndarray:
 def _turn(m: DenseMachine, space: Space, arguments: tuple) -> np.ndarray:
     """X: link axes to world axes, for a space."""
     if space is BODY:
-        return _diagonal(m, BODY, BODY, m.kinematics.turn)
+        return m.diagonal(BODY, BODY, m.kinematics.turn)
     if space is POINTS:
         on = [m.model.locate(point)[0] for point in m.points_of(arguments)]
-        turns = [np.eye(6) if k == WORLD else m.kinematics.turn[k] for k in on]
-        return _block_diagonal(m, turns)
+        turns = [np.eye(SPATIAL) if k == WORLD else m.kinematics.turn[k] for k in on]
+        return _point_diagonal(m, turns)
     return np.eye(sum(m.sizes(space)))
 
 
-def _block_diagonal(m: DenseMachine, blocks: list[np.ndarray]) -> np.ndarray:
-    """diag[6 x 6 blocks] for points."""
-    size = 6 * len(blocks)
+def _point_diagonal(m: DenseMachine, blocks: list[np.ndarray]) -> np.ndarray:
+    """diag[blocks], one for each point of a letter: others may stand for more or fewer points."""
+    size = SPATIAL * len(blocks)
     result = np.zeros((*m.batch, size, size), m.dtype)
-    for i, block in enumerate(blocks):
-        result[..., 6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
+    for start, block in zip(range(0, size, SPATIAL), blocks, strict=True):
+        own = slice(start, start + SPATIAL)
+        result[..., own, own] = block
     return result

@@ -14,9 +14,8 @@ from phipsi.errors import ModelError, name_choices
 from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Vector3, number, vector3
 from phipsi.model.joints import Fixed, JointKind, Revolute
 from phipsi.model.model import UNLIMITED, Body, Frame, Joint, Limits, Mimic, Model
-from phipsi.model.tree import WORLD, depth_first
+from phipsi.model.tree import WORLD, WORLD_NAME, depth_first
 
-WORLD_NAME = "world"
 REVOLUTE_Z = Revolute()
 
 _Home = tuple[int, Placement]  # the moving body (or the world) that carries a frame, and where
@@ -107,7 +106,7 @@ class ModelBuilder:
         with _naming(name):
             link = _Link(
                 name,
-                parent,
+                _check_carrier("parent", parent),
                 self._check_joint_name(joint_name or f"{name}_joint"),
                 _check_kind(joint),
                 Placement.of(rotation, position),
@@ -119,8 +118,6 @@ class ModelBuilder:
                 number("gear_ratio", gear_ratio, "motor turns per joint turn"),
                 None if mimic is None else _check_mimic(mimic),
             )
-            if not isinstance(parent, str):
-                raise ModelError(f"parent is {parent!r}; expected a body's name, or 'world'")
             _check_joint(link)
             if self.strict:
                 _check_inertia(link)
@@ -137,7 +134,8 @@ class ModelBuilder:
         """Name a frame fixed on a body, or on the world."""
         self._check_name(name)
         with _naming(name, "frame"):
-            self._frames[name] = (body, Placement.of(rotation, position))
+            frame = _check_carrier("body", body), Placement.of(rotation, position)
+        self._frames[name] = frame
 
     def add_rotor(
         self,
@@ -163,6 +161,8 @@ class ModelBuilder:
         with _naming(name):
             spin = Revolute(vector3("axis", axis))
             ratio = number("gear_ratio", gear_ratio, "rotor turns per joint turn")
+            if ratio == 0.0:
+                raise ModelError("gear_ratio is 0; give the rotor turns per joint turn")
         self.add_body(
             name,
             on,
@@ -212,11 +212,7 @@ class ModelBuilder:
             (*(Frame(link.name, *home[link.name]) for link in welded), *self._placed_frames(home)),
             self.gravity,
             inertias[0],
-            tuple(
-                f"body {link.name!r}: {clause}"
-                for link in links
-                for clause in link.inertia.violations()
-            ),
+            () if self.strict else tuple(_violations(links)),
         )
 
     def _check_name(self, name: str) -> None:
@@ -264,6 +260,12 @@ class ModelBuilder:
 
 
 # -- checks of one link; the message gets the body's name from `_naming` ---------------
+
+
+def _check_carrier(what: str, name: str) -> str:
+    if not isinstance(name, str):
+        raise ModelError(f"{what} is {name!r}; expected a body's name, or 'world'")
+    return name
 
 
 def _check_kind(kind: JointKind) -> JointKind:
@@ -327,10 +329,9 @@ def _check_joint(link: _Link) -> None:
 
 
 def _check_inertia(link: _Link) -> None:
-    violations = link.inertia.violations()
-    if violations:
+    for violation in link.inertia.violations():
         raise ModelError(
-            f"{violations[0]}; give the inertia about the mass centre in body axes, "
+            f"{violation}; give the inertia about the mass centre in body axes, "
             "or keep it with ModelBuilder(strict=False)"
         )
 
@@ -378,6 +379,13 @@ def _check_moving_mass(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
                 f"body {bodies[k].name!r}: nothing outboard of joint {joint.name!r} has mass; "
                 "give it a mass or weld it with Fixed()"
             )
+
+
+def _violations(links: Sequence[_Link]) -> Iterator[str]:
+    """What the links have that no rigid body can have."""
+    for link in links:
+        for violation in link.inertia.violations():
+            yield f"body {link.name!r}: {violation}"
 
 
 def _joints(links: Sequence[_Link], places: Sequence[_Home]) -> tuple[Joint, ...]:

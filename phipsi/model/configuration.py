@@ -39,7 +39,7 @@ def integrate(model: Model, q: ArrayLike, dq: ArrayLike) -> np.ndarray:
     """
     q, dq = check_configuration(model, "q", q), check_speeds(model, "dq", dq)
     result = np.empty((*_batch(q=q, dq=dq), model.nq), np.result_type(q, dq))
-    for joint in leading_joints(model):
+    for joint in model.leaders:
         moved = joint.kind.integrate(columns(q, joint.q), columns(dq, joint.v))
         for i, x in zip(range(joint.q.start, joint.q.stop), moved, strict=True):
             result[..., i] = x
@@ -66,16 +66,11 @@ def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
     """
     q0, q1 = check_configuration(model, "q0", q0), check_configuration(model, "q1", q1)
     result = np.empty((*_batch(q0=q0, q1=q1), model.nv), np.result_type(q0, q1))
-    for joint in leading_joints(model):
+    for joint in model.leaders:
         tangent = joint.kind.difference(columns(q0, joint.q), columns(q1, joint.q))
         for i, x in zip(range(joint.v.start, joint.v.stop), tangent, strict=True):
             result[..., i] = x
     return result
-
-
-def leading_joints(model: Model) -> list[Joint]:
-    """The joints that own coordinates: all but the mimics."""
-    return [joint for joint in model.joints if joint.mimic is None]
 
 
 def joint_coordinates(joint: Joint, q: np.ndarray) -> list[Scalar]:
@@ -93,14 +88,16 @@ def joint_speeds(joint: Joint, v: np.ndarray) -> list[Scalar]:
 
 
 def columns(x: np.ndarray, part: slice) -> list[Scalar]:
-    """The entries of the last axis as scalars: arrays over the batch."""
+    """The entries of the last axis as scalars: arrays over the batch, plain numbers without one."""
+    if x.ndim == 1:
+        return x[part].tolist()
     return [x[..., i] for i in range(part.start, part.stop)]
 
 
 def check_configuration(model: Model, name: str, q: ArrayLike) -> np.ndarray:
     """q as an array of finite numbers (*batch, nq) with unit quaternions, or InputError."""
     array = check_array(name, q, (model.nq,), "nq", model)
-    for joint in leading_joints(model):
+    for joint in model.leaders:
         part = joint.kind.quaternion
         if part is not None:
             x = array[..., joint.q][..., part]

@@ -11,7 +11,7 @@ import numpy as np
 
 from phipsi import spatial
 from phipsi.errors import InputError
-from phipsi.model.build import WORLD_NAME, ModelBuilder
+from phipsi.model.build import ModelBuilder
 from phipsi.model.inertia import HERE, Inertia, Placement, Vector3
 from phipsi.model.joints import (
     Free,
@@ -26,6 +26,7 @@ from phipsi.model.joints import (
     Z,
 )
 from phipsi.model.model import Model
+from phipsi.model.tree import WORLD_NAME
 
 
 def chain(n: int, length: float = 1.0, mass: float = 1.0) -> Model:
@@ -184,4 +185,4 @@ def _rod(tip: Vector3, mass: float) -> dict[str, Any]:
     radius = 0.05 * length
     across = mass * (length**2 / 12.0 + radius**2 / 4.0)
     inertia = across * (np.eye(3) - along) + 0.5 * mass * radius**2 * along
-    return {"mass": mass, "com": tuple(0.5 * end), "inertia": inertia}
+    return {"mass": mass, "com": (0.5 * end).tolist(), "inertia": inertia.tolist()}

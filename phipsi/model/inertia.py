@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi import spatial
 from phipsi.errors import ModelError
+from phipsi.spatial import Matrix
 
 Rows3 = tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
 Vector3 = tuple[float, float, float]
@@ -38,7 +40,7 @@ class Placement:
 
     def then(self, inner: Placement) -> Placement:
         """The placement of `inner`'s frame in the outer frame of this one."""
-        if self == HERE:
+        if self is HERE:
             return inner
         R = spatial.compose(self.rotation, inner.rotation)
         l = spatial.add(self.position, spatial.apply(self.rotation, inner.position))
@@ -69,13 +71,8 @@ class Inertia:
         m = number("mass", mass, "kilograms")
         if m < 0.0:
             raise ModelError(f"mass is {m:g} kg; it must not be negative")
-        if rotational is None:
-            return Inertia(m, vector3("com", com))
-        I = _floats("inertia", rotational, (3, 3), (3,))
-        I = np.diag(I) if I.ndim == 1 else I
-        if abs(I - I.T).max() > PHYSICAL_TOLERANCE * abs(I).max():
-            raise ModelError("inertia is not symmetric; give the 3x3 matrix about the mass centre")
-        return Inertia(m, vector3("com", com), _symmetric(I))
+        I = spatial.ZERO33 if rotational is None else _rotational_rows(rotational)
+        return Inertia(m, vector3("com", com), I)
 
     @property
     def matrix(self) -> np.ndarray:
@@ -91,7 +88,9 @@ class Inertia:
         """The same body seen from the frame in which its own frame has this placement."""
         R = np.array(placement.rotation)
         com = R @ self.com + placement.position
-        return Inertia(self.mass, vector3("com", com), _symmetric(R @ self.rotational @ R.T))
+        return Inertia(
+            self.mass, vector3("com", com), _symmetric((R @ self.rotational @ R.T).tolist())
+        )
 
     def plus(self, other: Inertia) -> Inertia:
         """Both bodies welded together, in the same frame."""
@@ -104,7 +103,7 @@ class Inertia:
         for part in (self, other):
             arm: np.ndarray = np.array(spatial.tilde(spatial.subtract(part.com, com)))
             rotational += np.array(part.rotational) - part.mass * arm @ arm
-        return Inertia(mass, vector3("com", com), _symmetric(rotational))
+        return Inertia(mass, vector3("com", com), _symmetric(rotational.tolist()))
 
     def violations(self) -> list[str]:
         """What no rigid body can have: each as a clause; empty if the inertia is physical."""
@@ -131,8 +130,8 @@ def _has_density(rotational: Rows3) -> bool:
     """Whether the second moments of mass, `trace(I)/2 - I`, are positive definite but for slack.
 
     Their eigenvalues are (a + b - c)/2 and so on of the principal moments, so
-    this is the triangle inequality, and no moment is negative then. The pivots
-    of the matrix are computed, with half the slack of `violations`.
+    this is the triangle inequality, and no moment is negative then. Computed
+    by the pivots of the matrix, with the slack of `violations` or a little less.
     """
     (a, d, e), (_, b, f), (_, _, c) = rotational
     half = 0.5 * (a + b + c) + max(0.5 * PHYSICAL_TOLERANCE * max(a, b, c), 1e-300)
@@ -142,56 +141,76 @@ def _has_density(rotational: Rows3) -> bool:
     second = half - b - d * d / first
     if second <= 0.0:
         return False
-    return half - c - e * e / first - (f + d * e / first) ** 2 / second > 0.0
+    corner = f + d * e / first
+    return half - c - e * e / first - corner * corner / second > 0.0
+
+
+def _rotational_rows(value: Any) -> Rows3:
+    """A symmetric 3 x 3 matrix, from itself or from its diagonal."""
+    try:
+        is_diagonal = not any(hasattr(row, "__len__") for row in value)
+    except TypeError:
+        raise ModelError(f"inertia is {value!r}; expected a 3x3 matrix or its diagonal") from None
+    if is_diagonal:
+        a, b, c = vector3("inertia", value)
+        return (a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c)
+    rows = rows3("inertia", value)
+    (a, b, c), (d, e, f), (g, h, i) = rows
+    largest = max(map(abs, (a, b, c, e, f, i)))
+    if max(abs(b - d), abs(c - g), abs(f - h)) > PHYSICAL_TOLERANCE * largest:
+        raise ModelError("inertia is not symmetric; give the 3x3 matrix about the mass centre")
+    return _symmetric(rows)
 
 
 def number(what: str, value: object, unit: str) -> float:
     """A finite float, or a ModelError that names the unit."""
     try:
+        return _real(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} is {value!r}; expected a finite number in {unit}") from None
+
+
+def vector3(what: str, value: Any) -> Vector3:
+    """Three finite floats, or a ModelError."""
+    try:
+        x, y, z = value
+        return _real(x), _real(y), _real(z)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} is {value!r}; expected three finite numbers") from None
+
+
+def rows3(what: str, value: Any) -> Rows3:
+    """A 3 x 3 matrix of finite floats, or a ModelError."""
+    try:
+        (a, b, c), (d, e, f), (g, h, i) = value
+        return (
+            (_real(a), _real(b), _real(c)),
+            (_real(d), _real(e), _real(f)),
+            (_real(g), _real(h), _real(i)),
+        )
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} is {value!r}; expected 3 x 3 finite numbers") from None
+
+
+def _real(value: object) -> float:
+    """A finite float; text, truth values, complex numbers and the rest raise."""
+    if type(value) is not float:
         if isinstance(value, (bool, np.bool_, str, bytes, complex, np.complexfloating)):
             raise TypeError
-        x = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what} is {value!r}; expected a number in {unit}") from None
-    if not math.isfinite(x):
-        raise ModelError(f"{what} is {x}; expected a finite number in {unit}")
-    return x
+        value = float(value)  # type: ignore[arg-type]
+    if not math.isfinite(value):
+        raise ValueError
+    return value
 
 
-def vector3(what: str, value: ArrayLike) -> Vector3:
-    """Three finite floats, or a ModelError."""
-    x, y, z = _floats(what, value, (3,)).tolist()
-    return x, y, z
+def _symmetric(rows: Matrix) -> Rows3:
+    """The symmetric part: the matrix itself but for roundoff."""
+    (a, b, c), (d, e, f), (g, h, i) = rows
+    b, c, f = 0.5 * (b + d), 0.5 * (c + g), 0.5 * (f + h)
+    return (a, b, c), (b, e, f), (c, f, i)
 
 
-def rows3(what: str, value: ArrayLike) -> Rows3:
-    """A 3 x 3 matrix of finite floats, or a ModelError."""
-    return _freeze(_floats(what, value, (3, 3)).tolist())
-
-
-def _floats(what: str, value: ArrayLike, *shapes: tuple[int, ...]) -> np.ndarray:
-    """An array of finite floats of one of these shapes, or a ModelError."""
-    expected = " or ".join(map(str, shapes))
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "iufO":  # text, truth values and complex numbers are refused
-            raise TypeError
-        array = array.astype(float)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what} is {value!r}; expected numbers of shape {expected}") from None
-    if array.shape not in shapes:
-        raise ModelError(f"{what} has shape {array.shape}; expected {expected}")
-    if not all(map(math.isfinite, array.flat)):
-        raise ModelError(f"{what} is {array.tolist()}; expected finite numbers")
-    return array
-
-
-def _symmetric(A: np.ndarray) -> Rows3:
-    """The symmetric part: A itself but for roundoff."""
-    return _freeze((0.5 * (A + A.T)).tolist())
-
-
-def _freeze(rows: list[list[float]]) -> Rows3:
+def _freeze(rows: Matrix) -> Rows3:
     """Nested tuples."""
     (a, b, c), (d, e, f), (g, h, i) = rows
     return (a, b, c), (d, e, f), (g, h, i)

@@ -25,10 +25,10 @@ from typing import ClassVar
 import numpy as np
 
 from phipsi import spatial
+from phipsi.model import axes
+from phipsi.model.axes import X, Y, Z
 from phipsi.scalars import Dual, Scalar, cos, sin
 from phipsi.spatial import IDENTITY3, ZERO3, Matrix, Vector
-
-X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 # What a user's pose(q) raises when it is given or returns the wrong thing.
 _POSE_ERRORS = (TypeError, ValueError, IndexError, KeyError, ArithmeticError)
@@ -101,7 +101,7 @@ class Revolute(JointKind):
     turns = (0,)
 
     def __post_init__(self) -> None:
-        _make_unit(self, "axis")
+        axes.make_unit(self, "axis")
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation(self.axis, q[0]), ZERO3
@@ -110,7 +110,7 @@ class Revolute(JointKind):
         return spatial.transpose([[*self.axis, *ZERO3]])
 
     def problem(self) -> str | None:
-        return _axis_problem(self, "axis")
+        return axes.axis_problem(self, "axis")
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Prismatic(JointKind):
     nq, nv = 1, 1
 
     def __post_init__(self) -> None:
-        _make_unit(self, "axis")
+        axes.make_unit(self, "axis")
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return IDENTITY3, spatial.scale(q[0], self.axis)
@@ -135,7 +135,7 @@ class Prismatic(JointKind):
         return spatial.transpose([[*ZERO3, *self.axis]])
 
     def problem(self) -> str | None:
-        return _axis_problem(self, "axis")
+        return axes.axis_problem(self, "axis")
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Helical(JointKind):
     turns = (0,)
 
     def __post_init__(self) -> None:
-        _make_unit(self, "axis")
+        axes.make_unit(self, "axis")
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation(self.axis, q[0]), spatial.scale(self.pitch * q[0], self.axis)
@@ -165,7 +165,7 @@ class Helical(JointKind):
                 f"the pitch of a Helical joint is {self.pitch!r}; "
                 "expected a finite number of metres per radian"
             )
-        return _axis_problem(self, "axis")
+        return axes.axis_problem(self, "axis")
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class Cylindrical(JointKind):
     turns = (0,)
 
     def __post_init__(self) -> None:
-        _make_unit(self, "axis")
+        axes.make_unit(self, "axis")
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation(self.axis, q[0]), spatial.scale(q[1], self.axis)
@@ -186,7 +186,7 @@ class Cylindrical(JointKind):
         return spatial.transpose([[*self.axis, *ZERO3], [*ZERO3, *self.axis]])
 
     def problem(self) -> str | None:
-        return _axis_problem(self, "axis")
+        return axes.axis_problem(self, "axis")
 
 
 @dataclass(frozen=True)
@@ -202,23 +202,23 @@ class Universal(JointKind):
     turns = (0, 1)
 
     def __post_init__(self) -> None:
-        _make_unit(self, "first")
-        _make_unit(self, "second")
+        axes.make_unit(self, "first")
+        axes.make_unit(self, "second")
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
-        return _turns(self._axes, q), ZERO3
+        return axes.turns(self._axes, q), ZERO3
 
     def motion_map(self, q: Vector) -> Matrix:
-        return _turns_map(self._axes, q)
+        return axes.turns_map(self._axes, q)
 
     def map_derivatives(self, q: Vector) -> Sequence[Matrix]:
-        return _turns_map_derivatives(self._axes, q)
+        return axes.turns_map_derivatives(self._axes, q)
 
     def problem(self) -> str | None:
         return (
-            _axis_problem(self, "first")
-            or _axis_problem(self, "second")
-            or _parallel_problem(self, self.first, self.second)
+            axes.axis_problem(self, "first")
+            or axes.axis_problem(self, "second")
+            or axes.parallel_problem(self, self.first, self.second)
         )
 
     @property
@@ -240,13 +240,13 @@ class SphericalEuler(JointKind):
     turns = (0, 1, 2)
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
-        return _turns(self._axes, q), ZERO3
+        return axes.turns(self._axes, q), ZERO3
 
     def motion_map(self, q: Vector) -> Matrix:
-        return _turns_map(self._axes, q)
+        return axes.turns_map(self._axes, q)
 
     def map_derivatives(self, q: Vector) -> Sequence[Matrix]:
-        return _turns_map_derivatives(self._axes, q)
+        return axes.turns_map_derivatives(self._axes, q)
 
     def problem(self) -> str | None:
         s = self.sequence
@@ -276,13 +276,13 @@ class Planar(JointKind):
     turns = (0,)
 
     def __post_init__(self) -> None:
-        _make_unit(self, "normal")
+        axes.make_unit(self, "normal")
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation(self.normal, q[0]), self._in_plane(q[1:])
 
     def motion_map(self, q: Vector) -> Matrix:
-        x, y = _plane_axes(self.normal)
+        x, y = axes.plane_axes(self.normal)
         return spatial.transpose([[*self.normal, *ZERO3], [*ZERO3, *x], [*ZERO3, *y]])
 
     def integrate(self, q: Vector, dq: Vector) -> list[Scalar]:
@@ -299,10 +299,10 @@ class Planar(JointKind):
         return [turn[2], x, y]
 
     def problem(self) -> str | None:
-        return _axis_problem(self, "normal")
+        return axes.axis_problem(self, "normal")
 
     def _in_plane(self, xy: Vector) -> Vector:
-        x, y = _plane_axes(self.normal)
+        x, y = axes.plane_axes(self.normal)
         return spatial.add(spatial.scale(xy[0], x), spatial.scale(xy[1], y))
 
 
@@ -443,82 +443,6 @@ class Custom(JointKind):
                 "for `x if a < b else y`"
             )
         return None
-
-
-# -- successive rotations about given axes ---------------------------------------------
-
-
-def _turns(axes: Sequence[Vector], q: Vector) -> Matrix:
-    """Rot(e1, q0) Rot(e2, q1) ..."""
-    R: Matrix = spatial.rotation(axes[0], q[0])
-    for axis, angle in zip(axes[1:], q[1:], strict=True):
-        R = spatial.compose(R, spatial.rotation(axis, angle))
-    return R
-
-
-def _turns_map(axes: Sequence[Vector], q: Vector) -> Matrix:
-    """H* of successive rotations: each axis carried into the child by the later ones."""
-    columns: list[Vector] = []
-    for axis, angle in zip(axes, q, strict=True):
-        back = spatial.rotation(axis, -angle)
-        columns = [spatial.apply(back, column) for column in columns] + [axis]
-    return spatial.transpose([[*column, *ZERO3] for column in columns])
-
-
-def _turns_map_derivatives(axes: Sequence[Vector], q: Vector) -> Sequence[Matrix]:
-    """D_a h_j = h_j x h_a for the axes h_j inboard of a (j < a), else 0."""
-    h = [row[:3] for row in spatial.transpose(_turns_map(axes, q))]
-    n = range(len(axes))
-    columns = [[spatial.cross(h[j], h[a]) if j < a else ZERO3 for j in n] for a in n]
-    return [spatial.transpose([[*x, *ZERO3] for x in of_a]) for of_a in columns]
-
-
-# -- axes ------------------------------------------------------------------------------
-
-
-def _make_unit(kind: JointKind, field: str) -> None:
-    """Store an axis as a tuple of length one; leave an impossible one for `problem`."""
-    try:
-        axis = tuple(float(x) for x in getattr(kind, field))
-    except (TypeError, ValueError):
-        return
-    if len(axis) == 3 and any(axis) and all(map(math.isfinite, axis)):
-        largest = max(map(abs, axis))
-        axis = tuple(x / largest for x in axis)  # so that no square over- or underflows
-        length = math.hypot(*axis)
-        axis = tuple(x / length for x in axis)
-    object.__setattr__(kind, field, axis)
-
-
-def _axis_problem(kind: JointKind, field: str) -> str | None:
-    """Why an axis is none."""
-    axis, what = getattr(kind, field), f"the {field} of a {type(kind).__name__} joint"
-    if not isinstance(axis, tuple) or len(axis) != 3:
-        return f"{what} is {axis!r}; expected three numbers, as (0, 0, 1)"
-    if not all(math.isfinite(x) for x in axis):
-        return f"{what} is {axis}; expected finite numbers"
-    if not any(axis):
-        return f"{what} has length zero; give a direction, as (0, 0, 1)"
-    return None
-
-
-def _parallel_problem(kind: JointKind, first: Vector, second: Vector) -> str | None:
-    if math.hypot(*spatial.cross(first, second)) < 1e-9:
-        return f"the axes of a {type(kind).__name__} joint are parallel; they must differ"
-    return None
-
-
-def _plane_axes(normal: Vector) -> tuple[Vector, Vector]:
-    """Two unit axes across a unit normal, right-handed with it; x and y for z.
-
-    Source: Duff et al., Building an Orthonormal Basis, Revisited, JCGT 2017;
-    no normal comes near a division by zero.
-    """
-    x, y, z = normal
-    sign = 1.0 if z >= 0.0 else -1.0
-    a = -1.0 / (sign + z)
-    b = x * y * a
-    return (1.0 + sign * x * x * a, sign * b, -sign * x), (b, sign + y * y * a, -y)
 
 
 def _random_quaternion(rng: np.random.Generator) -> list[float]:

@@ -8,7 +8,6 @@ they weld is one body, and the welded names live on as frames.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 from phipsi.errors import InputError, ModelError, name_choices
 from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Vector3, vector3
 from phipsi.model.joints import JointKind
-from phipsi.model.tree import WORLD, Tree
+from phipsi.model.tree import WORLD, WORLD_NAME, Tree
 
 BODY_SIZE = 6  # of a rigid body; a flexible one adds its modes
 
@@ -132,6 +131,11 @@ class Model:
         return Tree(tuple(body.parent for body in self.bodies))
 
     @cached_property
+    def leaders(self) -> tuple[Joint, ...]:
+        """The joints that own coordinates: all but the mimics."""
+        return tuple(joint for joint in self.joints if joint.mimic is None)
+
+    @cached_property
     def nq(self) -> int:
         """How many numbers a configuration has."""
         return max((joint.q.stop for joint in self.joints), default=0)
@@ -160,7 +164,9 @@ class Model:
         return self.bodies[self._find("body", name, self._body_index)]
 
     def frame(self, name: str) -> Frame:
-        """The frame of that name; a body's name gives the body's own frame."""
+        """The frame of that name; a body's name gives the body's own, "world" the world's."""
+        if name == WORLD_NAME:
+            return Frame(name, WORLD, HERE)
         k = self._find("frame", name, self._frame_index, self._body_index)
         return self.frames[k] if name in self._frame_index else Frame(name, k, HERE)
 
@@ -176,14 +182,21 @@ class Model:
     def neutral(self) -> np.ndarray:
         """The configuration with every joint at its own neutral one."""
         q = np.zeros(self.nq)
-        for joint in self._leaders:
+        for joint in self.leaders:
             q[joint.q] = joint.kind.neutral()
         return q
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
-        """A random configuration, within the limits where they are finite."""
+        """A random configuration, within the limits where they are finite.
+
+        >>> import numpy as np, phipsi as pp
+        >>> pp.chain(2).random(np.random.default_rng(0))
+        array([ 0.86, -1.45])
+        """
+        if not isinstance(rng, np.random.Generator):
+            raise InputError(f"random: rng is {rng!r}; expected np.random.default_rng(seed)")
         q = np.zeros(self.nq)
-        for joint in self._leaders:
+        for joint in self.leaders:
             q[joint.q] = joint.kind.random(rng)
             if joint.kind.nq == 1:
                 q[joint.q] = _draw_within(joint.limits, q[joint.q.start], rng)
@@ -194,11 +207,6 @@ class Model:
             f"<Model {self.name!r}: {len(self.bodies)} bodies, "
             f"nq = {self.nq}, nv = {self.nv}, {self.mass:.6g} kg>"
         )
-
-    @property
-    def _leaders(self) -> Sequence[Joint]:
-        """The joints that own coordinates."""
-        return [joint for joint in self.joints if joint.mimic is None]
 
     def _find(self, what: str, name: str, *indices: dict[str, int]) -> int:
         for index in indices:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 WORLD = -1
+WORLD_NAME = "world"
 
 
 @dataclass(frozen=True)

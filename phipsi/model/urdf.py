@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from phipsi.errors import InputError, ModelError, name_choices
-from phipsi.model.build import WORLD_NAME, ModelBuilder
+from phipsi.model.build import ModelBuilder
 from phipsi.model.inertia import Inertia, Placement
 from phipsi.model.joints import (
     Continuous,
@@ -26,7 +26,7 @@ from phipsi.model.joints import (
     X,
 )
 from phipsi.model.model import Limits, Model
-from phipsi.model.tree import WORLD, depth_first
+from phipsi.model.tree import WORLD, WORLD_NAME, depth_first
 from phipsi.model.xmlfile import Element, Report, read_xml
 from phipsi.spatial import IDENTITY3, ZERO3, Vector, rotation_from_rpy
 
@@ -142,12 +142,13 @@ def load(
 
     builder = ModelBuilder(robot.attributes.get("name") or _stem(robot.file), strict=False)
     if not is_world:
+        root_joint = _unused(ROOT_JOINT, joints)
+        kind = Free() if base == "free" else Fixed()
         builder.add_body(
-            names[root],
-            joint=Free() if base == "free" else Fixed(),
-            joint_name=_root_joint(links[root], joints, report),
-            **_mass_properties(inertias[root]),
+            names[root], joint=kind, joint_name=root_joint, **_mass_properties(inertias[root])
         )
+        if base == "free" and root_joint != ROOT_JOINT:
+            report.note(links[root], f"the free joint is called {root_joint!r}, 'root' being taken")
     for name, joint in joints.items():
         parent, child = _ends(joint)
         arguments = {
@@ -259,14 +260,6 @@ def _builder_names(
             f"link {WORLD_NAME!r} is not the world itself and is called {names[WORLD_NAME]!r}",
         )
     return names
-
-
-def _root_joint(root: Element, joints: Mapping[str, Element], report: Report) -> str:
-    """The name of the joint between the world and the root link."""
-    name = _unused(ROOT_JOINT, joints)
-    if name != ROOT_JOINT:
-        report.note(root, f"the joint of the base is called {name!r}, {ROOT_JOINT!r} being taken")
-    return name
 
 
 def _unused(name: str, taken: Mapping[str, Element]) -> str:

@@ -1,0 +1,39 @@
+"""The joint kinds, to be imported by name: `from phipsi.joints import Revolute`."""
+
+from phipsi.model.joints import (
+    Continuous,
+    Custom,
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    JointKind,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    SphericalEuler,
+    Universal,
+    X,
+    Y,
+    Z,
+)
+
+__all__ = [
+    "Continuous",
+    "Custom",
+    "Cylindrical",
+    "Fixed",
+    "Free",
+    "Helical",
+    "JointKind",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Spherical",
+    "SphericalEuler",
+    "Universal",
+    "X",
+    "Y",
+    "Z",
+]

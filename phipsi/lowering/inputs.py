@@ -1,0 +1,199 @@
+"""What the user passes to an expression: state, points, values, checked once.
+
+Every refusal of the evaluation itself happens here, before any work is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phipsi.algebra.node import Node, Symbol
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Space
+from phipsi.algebra.walk import walk
+from phipsi.errors import InputError, name_choices
+from phipsi.lowering.letters import OF_SPEEDS, SPATIAL
+from phipsi.model.configuration import check_array, check_configuration, check_speeds
+from phipsi.model.model import Model, Point
+
+
+class Inputs:
+    """A state of a machine and the values of free symbols, fit for one expression.
+
+    Attributes:
+        q, v: (*batch, nq) and (*batch, nv) or None.
+        given: of each free symbol its blocks, (*batch, rows, columns) each; a
+            vector is one block of one column.
+        batch, dtype: common to all.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        expression: Node,
+        q: ArrayLike,
+        v: ArrayLike | None,
+        points: Sequence[Point] | None,
+        values: Mapping[str, Any],
+    ):
+        self.model = model
+        self.letters = [node for node in walk(expression) if isinstance(node, Symbol)]
+        self.q = check_configuration(model, "q", q)
+        self.v = None if v is None else check_speeds(model, "v", v)
+        if self.v is None and any(letter.name in OF_SPEEDS for letter in self.letters):
+            raise InputError(f"`{expression}` depends on the speeds: pass v=...")
+        self.points: tuple[Point, ...] = () if points is None else checked_points(points)
+        self.point_counts = self._count_points(points is not None)
+        self.given = self._take_values(expression, values)
+        state = {"q": self.q} if self.v is None else {"q": self.q, "v": self.v}
+        batches = {name: x.shape[:-1] for name, x in state.items()}
+        for letter, blocks in self.given.items():
+            several = letter.source is not SCALAR
+            for k, block in enumerate(blocks):
+                batches[f"{letter.name}[{k}]" if several else letter.name] = block.shape[:-2]
+        self.batch = broadcast(batches)
+        self.dtype = np.result_type(*state.values(), *chain.from_iterable(self.given.values()))
+        if self.dtype not in (np.float64, np.complex128):
+            raise InputError(
+                f"`{expression}` is evaluated in double precision, not in {self.dtype}"
+            )
+
+    # -- spaces ------------------------------------------------------------------------
+
+    def sizes(self, space: Space) -> list[int]:
+        """The block sizes of a space; they belong to the machine."""
+        return self._point_sizes() if space is POINTS else self._sizes[space]
+
+    def slices(self, space: Space) -> list[slice]:
+        """Where each block of a space stands."""
+        stops = np.cumsum([0, *self.sizes(space)]).tolist()
+        return [slice(i, j) for i, j in pairwise(stops)]
+
+    @cached_property
+    def _sizes(self) -> dict[Space, list[int]]:
+        return {
+            BODY: [body.size for body in self.model.bodies],
+            JOINT: [joint.kind.nv for joint in self.model.joints],
+            BASE: [SPATIAL],
+            COORDINATES: [self.model.nv],
+            SCALAR: [1],
+        }
+
+    # -- points ------------------------------------------------------------------------
+
+    def points_of(self, arguments: Sequence[Point]) -> Sequence[Point]:
+        """The points of a letter: its own, or those passed."""
+        return arguments or self.points
+
+    def _count_points(self, passed: bool) -> set[int]:
+        """How many points the letters stand for; several numbers make point space unclear."""
+        at_points = [x for x in self.letters if POINTS in (x.source, x.target) and not x.free]
+        if not passed and any(not letter.arguments for letter in at_points):
+            raise InputError(
+                "B and J stand for points: pass points=[pp.point(...), ...] or write "
+                "B(pp.point(...))"
+            )
+        counts = {len(checked_points(x.arguments)) for x in at_points if x.arguments}
+        return counts | {len(self.points)} if passed else counts
+
+    def _point_sizes(self) -> list[int]:
+        if not self.point_counts:
+            raise InputError("the expression maps point space: pass points=[pp.point(...), ...]")
+        if len(self.point_counts) > 1:
+            raise InputError(
+                "the size of point space is not clear: the expression has letters at "
+                f"{' and '.join(map(str, sorted(self.point_counts)))} points"
+            )
+        return [SPATIAL] * max(self.point_counts)
+
+    # -- values ------------------------------------------------------------------------
+
+    def _take_values(
+        self, expression: Node, values: Mapping[str, Any]
+    ) -> dict[Symbol, list[np.ndarray]]:
+        """The blocks of each free symbol, no more and no less."""
+        free = _by_name([letter for letter in self.letters if letter.free])
+        for name in values:
+            if name not in free:
+                raise InputError(
+                    f"`{expression}` has no free symbol {name!r}; {name_choices(name, free)}"
+                )
+        for name, letter in free.items():
+            if name not in values:
+                raise InputError(
+                    f"`{expression}` needs a value for {name}, {_describe(letter)}: pass {name}=..."
+                )
+        return {x: self._checked_value(x, values[name]) for name, x in free.items()}
+
+    def _checked_value(self, letter: Symbol, value: Any) -> list[np.ndarray]:
+        """A free symbol's value: a vector or number as one block, an operator by blocks."""
+        name, rows = letter.name, self.sizes(letter.target)
+        if letter.is_vector:
+            size = f"the size of {letter.target}"
+            return [check_array(name, value, (sum(rows),), size, self.model)[..., None]]
+        if letter.is_scalar:
+            return [check_array(name, value, (), "a number", self.model)[..., None, None]]
+        try:
+            given = list(value)
+        except TypeError:
+            given = []
+        if len(given) != len(rows):
+            raise InputError(
+                f"{name}: expected {len(rows)} blocks, one for each block of {letter.target} "
+                f"of {self.model.name!r}, got {len(given) or type(value).__name__}"
+            )
+        shapes = zip(rows, self.sizes(letter.source), strict=True)
+        return [
+            check_array(f"{name}[{k}]", block, shape, "the block", self.model)
+            for k, (block, shape) in enumerate(zip(given, shapes, strict=True))
+        ]
+
+
+def _by_name(letters: Sequence[Symbol]) -> dict[str, Symbol]:
+    """The free symbols by name, or InputError if two share one."""
+    free: dict[str, Symbol] = {}
+    for letter in letters:
+        other = free.setdefault(letter.name, letter)
+        if other != letter:
+            raise InputError(
+                f"two symbols are called {letter.name!r}: {_describe(other)}, and "
+                f"{_describe(letter)}; rename one"
+            )
+    return free
+
+
+def _describe(letter: Symbol) -> str:
+    """What kind of value a free symbol takes."""
+    if letter.is_vector:
+        return f"a vector of {letter.target}"
+    if letter.source is SCALAR:
+        return "a number"
+    return f"a block-diagonal map of {letter.source} to {letter.target}"
+
+
+def checked_points(points: Sequence[Point]) -> tuple[Point, ...]:
+    """The points as a tuple, or InputError."""
+    try:
+        checked = tuple(points)
+    except TypeError:
+        raise InputError(f"points: expected a list of pp.point(...), got {points!r}") from None
+    if not checked:
+        raise InputError("points: the list is empty; pass points=[pp.point(...), ...]")
+    for point in checked:
+        if not isinstance(point, Point):
+            raise InputError(f"points: expected pp.point(body_or_frame, position), got {point!r}")
+    return checked
+
+
+def broadcast(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The common batch shape, or InputError naming the arrays that do not broadcast."""
+    try:
+        return np.broadcast_shapes(*batches.values())
+    except ValueError:
+        shapes = ", ".join(f"{name} {shape}" for name, shape in batches.items() if shape)
+        raise InputError(f"the batches do not broadcast: {shapes}") from None

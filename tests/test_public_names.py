@@ -1,0 +1,166 @@
+"""The public names are these and no others, and each says what it is."""
+
+import doctest
+import inspect
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import phipsi as pp
+from phipsi import examples, joints, operators
+
+ERRORS = {
+    "BackendError",
+    "InputError",
+    "LoweringError",
+    "ModelError",
+    "PhipsiError",
+    "SolveError",
+    "SpaceError",
+}
+PACKAGE = ERRORS | {
+    # what a machine is
+    "Body",
+    "Frame",
+    "Joint",
+    "Limits",
+    "Model",
+    "ModelBuilder",
+    "Point",
+    "chain",
+    "examples",
+    "joints",
+    "load",
+    "point",
+    # what is done with it
+    "as_matrix",
+    "difference",
+    "integrate",
+}
+LETTERS = {
+    # the machine
+    *("H", "M", "Jm", "E_phi", "S", "Delta_phi", "E", "B", "S_q", "I"),
+    *("phi", "phi_tilde", "J", "Mass", "R"),
+    # articulated bodies
+    *("P", "D", "G", "tau", "tau_bar", "K", "E_psi", "psi", "psi_tilde", "Omega", "Y"),
+    # sensitivities and brackets
+    *("HH", "HH_s", "HH_delta", "Gamma_delta", "Q", "cross"),
+    # vectors
+    *("beta", "beta_dot", "T", "f0", "gravity", "a", "b", "V", "alpha", "f", "C"),
+}
+MAKERS = {"blockdiag", "operator", "scalar", "vector"}
+MACHINES = {"branching_tree", "chain", "planar_arm", "puma560", "spacecraft"}
+KINDS = {
+    *("Fixed", "Revolute", "Continuous", "Prismatic", "Helical", "Cylindrical", "Universal"),
+    *("Planar", "Spherical", "SphericalEuler", "Free", "Custom"),
+}
+
+
+def test_names_of_the_package():
+    assert set(pp.__all__) == PACKAGE
+    assert sorted(pp.__all__) == list(pp.__all__)
+    assert all(hasattr(pp, name) for name in pp.__all__)
+
+
+def test_names_of_the_operators():
+    assert set(operators.__all__) == LETTERS | MAKERS
+    assert len(operators.__all__) == len(set(operators.__all__))
+    assert all(hasattr(operators, name) for name in operators.__all__)
+
+
+def test_star_import_of_the_operators_brings_the_letters_and_nothing_else():
+    names: dict = {}
+    exec("from phipsi.operators import *", names)
+    assert set(names) - {"__builtins__"} == LETTERS | MAKERS
+
+
+def test_example_machines():
+    own = {
+        name
+        for name, x in vars(examples).items()
+        if inspect.isfunction(x) and x.__module__ == examples.__name__ and name[0] != "_"
+    }
+    assert own == MACHINES
+    for name in MACHINES - {"chain"}:
+        assert isinstance(getattr(examples, name)(), pp.Model)
+
+
+def test_joint_kinds():
+    kinds = {
+        name
+        for name, x in vars(joints).items()
+        if inspect.isclass(x) and issubclass(x, joints.JointKind) and x is not joints.JointKind
+    }
+    assert kinds == KINDS
+    assert set(joints.__all__) == KINDS | {"JointKind", "X", "Y", "Z"}
+
+
+def test_errors_form_one_tree():
+    """As drawn in phipsi/errors.py."""
+    for name in ERRORS - {"PhipsiError"}:
+        assert getattr(pp, name).__bases__[0] is pp.PhipsiError
+    assert issubclass(pp.InputError, ValueError)
+    assert not issubclass(pp.SpaceError, ValueError)
+
+
+FUNCTIONS = {
+    **{name: getattr(pp, name) for name in PACKAGE if inspect.isfunction(getattr(pp, name))},
+    **{name: getattr(operators, name) for name in MAKERS},
+    **{f"examples.{name}": getattr(examples, name) for name in MACHINES},
+}
+CLASSES = {
+    **{name: getattr(pp, name) for name in PACKAGE if inspect.isclass(getattr(pp, name))},
+    **{f"joints.{name}": getattr(joints, name) for name in KINDS},
+}
+
+
+def test_functions_and_classes_are_all_looked_at():
+    assert set(FUNCTIONS) >= {"as_matrix", "load", "point", "integrate", "difference", "chain"}
+    assert set(CLASSES) >= {"Model", "ModelBuilder", "SpaceError", "joints.Custom"}
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_function_has_a_docstring_with_a_runnable_example(name):
+    function = FUNCTIONS[name]
+    assert inspect.getdoc(function)
+    (test,) = doctest.DocTestFinder(recurse=False).find(function, name, globs={})
+    assert test.examples
+    assert any(example.want for example in test.examples), "an example that shows nothing"
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_class_and_its_public_methods_have_docstrings(name):
+    public = CLASSES[name]
+    assert public.__doc__
+    assert not public.__doc__.startswith(f"{public.__name__}("), "made by dataclass, not by us"
+    for method, value in vars(public).items():
+        if method[0] != "_" and (inspect.isfunction(value) or isinstance(value, property)):
+            assert inspect.getdoc(getattr(public, method)), f"{name}.{method}"
+
+
+@pytest.mark.parametrize("name", sorted(LETTERS - {"I", "Q", "cross"}))
+def test_letter_knows_its_name(name):
+    assert getattr(operators, name).name == name
+
+
+def test_modules_have_docstrings():
+    for module in (pp, operators, examples, joints):
+        assert module.__doc__
+
+
+def test_import_is_lean():
+    """Slow or optional libraries are imported on first use, not by `import phipsi`."""
+    code = "import phipsi, sys; print([x for x in sys.argv[1:] if x in sys.modules])"
+    slow = ["scipy", "llvmlite", "rich", "matplotlib", "mujoco", "pinocchio", "casadi", "jax"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *slow], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_version_is_that_of_the_project():
+    pyproject = Path(__file__).parents[1] / "pyproject.toml"
+    assert pp.__version__ == tomllib.loads(pyproject.read_text())["project"]["version"]

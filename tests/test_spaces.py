@@ -1,0 +1,442 @@
+"""What does not fit is refused when it is typed, with a sentence that says why."""
+
+import operator as python
+
+import numpy as np
+import pytest
+
+import phipsi as pp
+from phipsi.algebra.spaces import BODY, Space
+from phipsi.operators import (
+    HH,
+    B,
+    C,
+    D,
+    E,
+    H,
+    I,
+    J,
+    K,
+    M,
+    Mass,
+    P,
+    Q,
+    S,
+    S_q,
+    T,
+    V,
+    alpha,
+    beta,
+    blockdiag,
+    cross,
+    f0,
+    gravity,
+    operator,
+    phi,
+    psi,
+    scalar,
+    vector,
+)
+
+k = scalar("k")
+x = vector("x", "body")
+
+
+def refusal(build, *arguments, error=pp.SpaceError):
+    """The message of the error that `build(*arguments)` raises."""
+    with pytest.raises(error) as caught:
+        build(*arguments)
+    assert isinstance(caught.value, pp.PhipsiError)
+    return str(caught.value)
+
+
+# -- products --------------------------------------------------------------------------
+
+
+def test_misfit_is_told_as_the_design_promises():
+    """DESIGN section 5, word for word."""
+    assert refusal(lambda: phi @ M @ H) == (
+        "cannot compose M @ H in `phi @ M @ H`\n"
+        "  H maps body space to joint space; M starts from body space. Did you mean H.T?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: H @ beta,
+            "cannot compose H @ beta in `H @ beta`\n"
+            "  beta is a vector of joint space; H starts from body space. Did you mean H.T?",
+        ),
+        (
+            lambda: H.T @ V,
+            "cannot compose H.T @ V in `H.T @ V`\n"
+            "  V is a vector of body space; H.T starts from joint space. Did you mean H?",
+        ),
+        (
+            lambda: M @ (H @ phi),
+            "cannot compose M @ H in `M @ H @ phi`\n"
+            "  H maps body space to joint space; M starts from body space. "
+            "Did you mean (H @ phi).T?",
+        ),
+        (
+            lambda: (M + P) @ (2 * H),
+            "cannot compose (M + P) @ (2 * H) in `(M + P) @ (2 * H)`\n"
+            "  2 * H maps body space to joint space; (M + P) starts from body space. "
+            "Did you mean (2 * H).T?",
+        ),
+        (
+            lambda: 2 * phi @ H,
+            "cannot compose 2 * phi @ H in `2 * phi @ H`\n"
+            "  H maps body space to joint space; 2 * phi starts from body space. "
+            "Did you mean H.T?",
+        ),
+        (
+            lambda: beta @ beta,
+            "cannot compose beta @ beta in `beta @ beta`\n"
+            "  beta is a vector of joint space; beta is a vector. Did you mean beta.T?",
+        ),
+        (
+            lambda: beta @ T,  # rather the inner product than the outer one
+            "cannot compose beta @ T in `beta @ T`\n"
+            "  T is a vector of joint space; beta is a vector. Did you mean beta.T?",
+        ),
+        (
+            lambda: x @ H,
+            "cannot compose x @ H in `x @ H`\n  H maps body space to joint space; x is a vector.",
+        ),
+        (
+            lambda: S_q @ T,
+            "cannot compose S_q @ T in `S_q @ T`\n"
+            "  T is a vector of joint space; S_q starts from coordinate space. "
+            "Did you mean S_q.T?",
+        ),
+        (
+            lambda: phi @ E @ beta,
+            "cannot compose E @ beta in `phi @ E @ beta`\n"
+            "  beta is a vector of joint space; E starts from base space.",
+        ),
+        (
+            lambda: k @ H,
+            "cannot compose k @ H in `k @ H`\n"
+            "  H maps body space to joint space; k starts from scalar space. "
+            "Scalars multiply by *.",
+        ),
+        (
+            lambda: (I - H @ psi @ K) @ M,
+            "cannot compose (I - H @ psi @ K) @ M in `(I - H @ psi @ K) @ M`\n"
+            "  M maps body space to body space; (I - H @ psi @ K) starts from joint space.",
+        ),
+    ],
+)
+def test_product_that_does_not_fit_quotes_the_whole_and_suggests_what_does(build, message):
+    assert refusal(build) == message
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [(M, H), (H.T, V), (H, beta), (M, H @ phi), (S_q, T), (J, f0), (B.T, J)]
+)
+def test_suggested_transpose_fits(left, right):
+    """What the message proposes can be composed."""
+    suggestion = refusal(lambda: left @ right).split("Did you mean ")[1].rstrip("?")
+    if suggestion == f"{left.T}":
+        assert (left.T @ right).target is left.source
+    else:
+        assert suggestion in (f"{right.T}", f"({right}).T")
+        assert (left @ right.T).source is right.target
+
+
+# -- sums ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: H - M,
+            "cannot add `H` and `-M` in `H - M`\n"
+            "  `H` maps body space to joint space; `-M` maps body space to body space",
+        ),
+        (
+            lambda: M + phi + H.T,
+            "cannot add `M + phi` and `H.T` in `M + phi + H.T`\n"
+            "  `M + phi` maps body space to body space; `H.T` maps joint space to body space",
+        ),
+        (
+            lambda: H + H.T,
+            "cannot add `H` and `H.T` in `H + H.T`\n"
+            "  `H` maps body space to joint space; `H.T` maps joint space to body space. "
+            "Did you mean H?",
+        ),
+        (
+            lambda: T + V,
+            "cannot add `T` and `V` in `T + V`\n"
+            "  `T` is a vector of joint space; `V` is a vector of body space",
+        ),
+        (
+            lambda: V + M,
+            "cannot add `V` and `M` in `V + M`\n"
+            "  `V` is a vector of body space; `M` maps body space to body space",
+        ),
+        (
+            lambda: I + H,
+            "cannot add `I` and `H` in `I + H`\n"
+            "  `I` maps a space that is still open to itself; `H` maps body space to joint space",
+        ),
+        (
+            lambda: T + I,
+            "cannot add `T` and `I` in `T + I`\n"
+            "  `T` is a vector of joint space; `I` maps a space that is still open to itself",
+        ),
+    ],
+)
+def test_sum_that_does_not_fit_shows_both_sides(build, message):
+    assert refusal(build) == message
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: D + 2, "a number has no space in `D + ...`; write 2 * I"),
+        (lambda: 2.5 + D, "a number has no space in `... + D`; write 2.5 * I"),
+        (lambda: D - 1, "a number has no space in `D - ...`; write 1 * I"),
+        (lambda: 1 - D, "a number has no space in `... - D`; write 1 * I"),
+        (lambda: np.float64(3) + D, "a number has no space in `... + D`; write 3.0 * I"),
+        (lambda: H @ 2, "a number has no space in `H @ ...`; write 2 * I"),
+        (lambda: 2 @ H, "a number has no space in `... @ H`; write 2 * I"),
+    ],
+)
+def test_number_has_no_space(build, message):
+    assert refusal(build) == message
+
+
+def test_what_the_message_about_numbers_proposes_works():
+    assert str(D + 2 * I) == "D + 2 * I"
+    assert str(1 * I - D) == "I - D"
+
+
+# -- arrays ----------------------------------------------------------------------------
+
+ADVICE = (
+    "; name it with operators.vector(...) or operators.operator(...) "
+    "and pass its value at evaluation"
+)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "apply"),
+    [("@", python.matmul), ("+", python.add), ("-", python.sub)],
+    ids=["matmul", "add", "sub"],
+)
+@pytest.mark.parametrize("array", [np.eye(2), np.ones(3), [1.0, 2.0], "text", None])
+def test_arrays_are_refused_on_both_sides_with_advice(symbol, apply, array):
+    kind = type(array).__name__
+    assert refusal(apply, H, array) == (
+        f"{kind} is no operator or vector in `H {symbol} ...`{ADVICE}"
+    )
+    assert refusal(apply, array, H) == (
+        f"{kind} is no operator or vector in `... {symbol} H`{ADVICE}"
+    )
+
+
+def test_arrays_do_not_take_expressions_apart():
+    """NumPy hands the operation to us, and makes no array of objects of it."""
+    message = "cannot multiply `H` by array([1., 1., 1.]); expected a real number"
+    assert refusal(lambda: np.ones(3) * H) == message
+    assert refusal(lambda: H * np.ones(3)) == message
+    assert (np.float64(2) * H).factor == 2.0
+
+
+# -- scalars ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: M * P,
+            "cannot multiply `M` and `P` by *\n  * is for scalars; did you mean `M @ P`?",
+        ),
+        (lambda: 2j * M, "cannot multiply `M` by 2j; expected a real number"),
+        (lambda: M * "a", "cannot multiply `M` by 'a'; expected a real number"),
+        (lambda: True * M, "cannot multiply `M` by True; expected a real number"),
+        (lambda: None * M, "cannot multiply `M` by None; expected a real number"),
+        (lambda: float("nan") * M, "cannot multiply `M` by nan; expected a finite number"),
+        (lambda: M * np.inf, "cannot multiply `M` by inf; expected a finite number"),
+        (
+            lambda: 1e200 * (1e200 * M),
+            "cannot multiply `1e+200 * M` by inf; expected a finite number",
+        ),
+        (lambda: M / 0, "cannot divide `M` by zero"),
+        (lambda: M / P, "cannot divide `M` by P; multiply by its .inv instead"),
+        (lambda: 1 / M, "cannot divide 1 by `M`; multiply by its .inv instead"),
+    ],
+)
+def test_scalar_that_is_none_is_refused(build, message):
+    assert refusal(build) == message
+
+
+def test_integer_beyond_the_floats_is_refused():
+    assert refusal(lambda: 10**400 * M).endswith("expected a finite number")
+
+
+def test_scalar_expressions_multiply_from_both_sides():
+    energy = beta.T @ Mass @ beta
+    assert str(energy * M) == str(energy * M) == "beta.T @ Mass @ beta * M"
+    assert M * energy == energy * M
+    assert (energy * M).source is BODY
+
+
+# -- functions -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: H.inv,
+            "cannot invert `H`\n  `H` maps body space to joint space; "
+            "only what maps a space to itself has an inverse",
+        ),
+        (
+            lambda: (T - C).inv,
+            "cannot invert `T - C`\n  `T - C` is a vector of joint space; "
+            "only what maps a space to itself has an inverse",
+        ),
+        (
+            lambda: phi.sqrt,
+            "cannot take the square root of `phi`\n  `phi` maps body space to body space and is "
+            "causal; sqrt is for memoryless maps of a space to itself, such as D",
+        ),
+        (
+            lambda: Mass.sqrt,
+            "cannot take the square root of `Mass`\n  `Mass` maps joint space to joint space and "
+            "is mixed; sqrt is for memoryless maps of a space to itself, such as D",
+        ),
+        (
+            lambda: (x @ x.T).sqrt,
+            "cannot take the square root of `x @ x.T`\n  `x @ x.T` maps body space to body space "
+            "and is mixed; sqrt is for memoryless maps of a space to itself, such as D",
+        ),
+        (
+            lambda: H.sqrt,
+            "cannot take the square root of `H`\n  `H` maps body space to joint space and is "
+            "memoryless; sqrt is for memoryless maps of a space to itself, such as D",
+        ),
+        (
+            lambda: blockdiag(V),
+            "cannot take blockdiag(V)\n  `V` is a vector of body space; only a map between bodies "
+            "and joints, or of a space to itself, has blocks on a diagonal",
+        ),
+        (
+            lambda: blockdiag(phi @ B),
+            "cannot take blockdiag(phi @ B)\n  `phi @ B` maps point space to body space; only a "
+            "map between bodies and joints, or of a space to itself, has blocks on a diagonal",
+        ),
+        (lambda: blockdiag(3), "cannot take blockdiag(3); expected an expression"),
+    ],
+)
+def test_function_of_what_it_is_not_for_is_refused(build, message):
+    assert refusal(build) == message
+
+
+@pytest.mark.parametrize("bracket", [S, Q, cross], ids=["S", "Q", "cross"])
+@pytest.mark.parametrize("inside", [beta, M, I, f0, k, 3, "V", None], ids=str)
+def test_bracket_takes_a_body_vector_and_nothing_else(bracket, inside):
+    name = "S" if bracket is S else bracket.name
+    assert refusal(lambda: bracket[inside]) == (
+        f"cannot take {name}[{inside}]\n  {name}[.] takes a vector of body space, such as V"
+    )
+
+
+def test_bracket_takes_any_body_vector():
+    for vector_ in (V, x, phi.T @ H.T @ beta, 2 * x, E @ gravity, alpha):
+        assert (S[vector_].source, S[vector_].target) == (BODY, BODY)
+
+
+@pytest.mark.parametrize("name", ["Q", "cross"])
+def test_opener_alone_is_no_operator(name):
+    opener = {"Q": Q, "cross": cross}[name]
+    message = (
+        f"{name} is no operator by itself in `H @ ...`; "
+        f"write {name}[x] with a vector x of body space"
+    )
+    assert refusal(lambda: H @ opener) == message
+    assert refusal(lambda: opener @ H) == message.replace("H @ ...", "... @ H")
+
+
+# -- the user's own --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["", "2x", "a b", "lambda", "None", "x.y", 3, None], ids=lambda name: repr(name)
+)
+def test_symbol_needs_an_identifier(name):
+    for make in (lambda: operator(name, "body", "body"), lambda: vector(name, "body")):
+        assert refusal(make, error=pp.InputError) == (
+            f"a symbol needs a name that is an identifier, got {name!r}"
+        )
+    assert refusal(scalar, name, error=pp.InputError)
+
+
+@pytest.mark.parametrize("name", ["H", "phi", "I", "Q", "cross", "S_q", "T"])
+def test_letters_of_the_algebra_are_taken(name):
+    assert refusal(vector, name, "body", error=pp.InputError) == (
+        f"the name {name!r} is a letter of the algebra; choose another one"
+    )
+
+
+@pytest.mark.parametrize("name", ["model", "expression", "q", "v", "axes", "points"])
+def test_arguments_of_as_matrix_are_taken(name):
+    assert refusal(scalar, name, error=pp.InputError) == (
+        f"the name {name!r} is an argument of as_matrix; choose another one"
+    )
+
+
+@pytest.mark.parametrize("space", ["bodies", 3, None, [], Space("wheel", "a wheel")])
+def test_unknown_space_lists_the_known_ones(space):
+    message = refusal(vector, "z", space, error=pp.InputError)
+    assert message.startswith("no space ")
+    assert "Valid names: 'body', 'joint', 'point', 'base', 'coordinate', 'scalar'" in message
+
+
+def test_misspelt_space_gets_a_hint():
+    assert "did you mean 'joint'?" in refusal(vector, "z", "joints", error=pp.InputError)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("scalar", "body"), ("body", "point"), ("base", "body"), ("coordinate", "joint")],
+)
+def test_operator_without_a_diagonal_is_refused(source, target):
+    assert refusal(operator, "Z", source, target) == (
+        f"cannot make Z from {source} space to {target} space: it has no diagonal\n"
+        "  a block-diagonal operator maps between bodies and joints, or a space to itself; "
+        "see also vector(...)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("body", "joint"), ("joint", "body"), ("point", "point"), ("base", "base"), (BODY, BODY)],
+)
+def test_operator_between_paired_spaces_is_made(source, target):
+    made = operator("Z", source, target)
+    assert made.free
+    assert made.causality.value == "memoryless"
+
+
+def test_letter_refuses_arguments_it_cannot_keep():
+    assert refusal(lambda: HH(), error=pp.InputError) == "HH(): expected at least one argument"
+    assert refusal(lambda: HH([1]), error=pp.InputError) == (
+        "HH(...): expected names, numbers or points, got [1]"
+    )
+    assert refusal(lambda: B(np.zeros(3)), error=pp.InputError).startswith("B(...): expected")
+
+
+def test_refused_expression_leaves_its_parts_as_they_were():
+    product = phi @ M
+    refusal(lambda: product @ H)
+    assert str(product) == "phi @ M"
+    assert (product @ H.T).source.name == "joint"
