@@ -10,6 +10,8 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
+import phipsi as pp  # noqa: E402
+
 # default: explore. ci: the same examples every time, and no check that depends on the clock.
 settings.register_profile("default", deadline=None)
 settings.register_profile(
@@ -35,3 +37,9 @@ def pytest_configure(config):
             raise pytest.UsageError(
                 f"PHIPSI_REQUIRE_PEERS is set, but {name} is not installed: pip install '.[peers]'"
             ) from None
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """Two links in a plane: the machine that as_matrix is asked about."""
+    return pp.examples.planar_arm(2)

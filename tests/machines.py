@@ -271,8 +271,13 @@ def serial_revolute_prismatic():
     return random_machine(2, 8, [revolute, prismatic], "chain")
 
 
+def serial_constant_maps():
+    """Several speeds a joint, each H* constant in its own axes."""
+    return random_machine(3, 7, [spherical, cylindrical, planar], "chain")
+
+
 def serial_multidof():
-    return random_machine(3, 7, [universal, spherical, cylindrical, planar], "chain")
+    return random_machine(20, 7, [universal, spherical, cylindrical, planar], "chain")
 
 
 def tree_one_dof():
@@ -429,6 +434,7 @@ MARKET = {
         one_body,
         serial_revolute,
         serial_revolute_prismatic,
+        serial_constant_maps,
         serial_multidof,
         tree_one_dof,
         tree_of_every_kind,

@@ -363,7 +363,7 @@ REFUSED = {  # what is done to a builder that holds 'a', and what the message sa
     "negative moment": (
         add(inertia=(1.0, 1.0, -0.5)),
         "its rotational inertia has the negative moment -0.5; give the inertia about the mass "
-        "centre in body axes, or keep it with ModelBuilder(strict=False)",
+        "centre in body axes, or keep it with strict=False",
     ),
     "negative by its corners": (
         add(inertia=[[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 2.0]]),
@@ -506,11 +506,11 @@ IMPOSSIBLE = {  # bodies of a machine, and what `build` says of it
         [("hand", "elbw", Revolute()), ("elbow", "world", Revolute())],
         "body 'hand': unknown parent 'elbw'; did you mean 'elbow'? Valid names: 'world', 'hand'",
     ),
-    "its own parent": ([("a", "a", Revolute())], "body 'a': the bodies a <- a carry each other"),
+    "its own parent": ([("a", "a", Revolute())], "body 'a': the bodies 'a' <- 'a' carry"),
     "cycle": (
         [("a", "c", Revolute()), ("b", "a", Revolute()), ("c", "b", Fixed())],
-        "body 'a': the bodies a <- c <- b <- a carry each other in a circle; a tree needs one of "
-        "them on the world",
+        "body 'a': the bodies 'a' <- 'c' <- 'b' <- 'a' carry each other in a circle; a tree needs "
+        "one of them on the world",
     ),
     "cycle beside a tree": (
         [
@@ -519,33 +519,38 @@ IMPOSSIBLE = {  # bodies of a machine, and what `build` says of it
             ("y", "z", Fixed()),
             ("z", "y", Revolute()),
         ],
-        "body 'y': the bodies y <- z <- y carry each other in a circle",
+        "body 'y': the bodies 'y' <- 'z' <- 'y' carry each other in a circle",
+    ),
+    "long cycle": (
+        [(f"b{k}", f"b{(k + 1) % 9}", Revolute()) for k in range(9)],
+        "body 'b0': the bodies 'b0' <- 'b1' <- 'b2' <- ... <- 'b0' carry each other",
     ),
     "massless tip": (
         [("a", "world", Revolute()), ("b", "a", Revolute(), MASSLESS)],
-        "body 'b': nothing outboard of joint 'b_joint' has mass; give it a mass or weld it with",
+        "body 'b': nothing that joint 'b_joint' moves has mass, so forward dynamics is singular; "
+        "give it a mass or make the joint fixed, or keep it with strict=False",
     ),
     "massless subtree": (
         [("a", "world", Revolute(), MASSLESS), ("b", "a", Revolute(), MASSLESS)],
-        "body 'a': nothing outboard of joint 'a_joint' has mass",
+        "body 'a': nothing that joint 'a_joint' moves has mass",
     ),
     "massless weld": (
         [("a", "world", Revolute(), MASSLESS), ("b", "a", Fixed(), MASSLESS)],
-        "body 'a': nothing outboard of joint 'a_joint' has mass",
+        "body 'a': nothing that joint 'a_joint' moves has mass",
     ),
     "massless but for a motor further out": (
         [
             ("a", "world", Revolute(), MASSLESS),
             ("b", "a", Revolute(), {**MASSLESS, "rotor_inertia": 0.1}),
         ],
-        "body 'a': nothing outboard of joint 'a_joint' has mass",
+        "body 'a': nothing that joint 'a_joint' moves has mass",
     ),
     "massless with a follower that stands still": (
         [
             ("a", "world", Revolute(), MASSLESS),
             ("b", "world", Revolute(), {"mimic": ("a_joint", 0.0, 0.0)}),
         ],
-        "body 'a': nothing outboard of joint 'a_joint' has mass",
+        "body 'a': nothing that joint 'a_joint' moves has mass",
     ),
     "mimic of nothing": (
         [("a", "world", Revolute()), ("b", "a", Revolute(), {"mimic": ("a_jont", 1.0, 0.0)})],
@@ -553,22 +558,30 @@ IMPOSSIBLE = {  # bodies of a machine, and what `build` says of it
     ),
     "mimic of a weld": (
         [("a", "world", Fixed()), ("b", "a", Revolute(), {"mimic": ("a_joint", 1.0, 0.0)})],
-        "body 'b': joint 'b_joint' mimics the unknown joint 'a_joint'; ",
+        "body 'b': joint 'b_joint' mimics 'a_joint', which is Fixed; only a joint with one coord",
     ),
     "mimic of itself": (
         [("a", "world", Revolute(), {"mimic": ("a_joint", 1.0, 0.0)})],
-        "body 'a': the joints a_joint <- a_joint mimic each other in a circle; one of them must",
+        "body 'a': the joints 'a_joint' <- 'a_joint' mimic each other in a circle; one of them mu",
     ),
     "mimics in a circle": (
         [
             ("a", "world", Revolute(), {"mimic": ("b_joint", 1.0, 0.0)}),
             ("b", "world", Revolute(), {"mimic": ("a_joint", 1.0, 0.0)}),
         ],
-        "body 'a': the joints a_joint <- b_joint <- a_joint mimic each other in a circle",
+        "body 'a': the joints 'a_joint' <- 'b_joint' <- 'a_joint' mimic each other in a circle",
+    ),
+    "mimic of a circle": (
+        [
+            ("a", "world", Revolute(), {"mimic": ("b_joint", 1.0, 0.0)}),
+            ("b", "world", Revolute(), {"mimic": ("c_joint", 1.0, 0.0)}),
+            ("c", "world", Revolute(), {"mimic": ("b_joint", 1.0, 0.0)}),
+        ],
+        "body 'b': the joints 'b_joint' <- 'c_joint' <- 'b_joint' mimic each other in a circle",
     ),
     "mimic of a ball": (
         [("a", "world", Spherical()), ("b", "a", Revolute(), {"mimic": ("a_joint", 1.0, 0.0)})],
-        "body 'b': joint 'b_joint' mimics 'a_joint', which has more than one coordinate; only a",
+        "body 'b': joint 'b_joint' mimics 'a_joint', which is Spherical; only a joint with one",
     ),
 }
 
@@ -630,9 +643,69 @@ def test_lenient_builder_keeps_unphysical_numbers_and_reports_them():
         "body 'a': its principal moments break the triangle inequality: 1 + 1 < 3",
         "body 'b': it has rotational inertia but no mass",
         "body 'c': its rotational inertia has the negative moment -1",
+        "body 'e': nothing that joint 'e_joint' moves has mass, so forward dynamics is singular",
     )
     assert_array_equal(model.body("a").inertia.rotational, np.diag([1.0, 1.0, 3.0]))
     assert build(("a", "world", Revolute())).report == ()
+
+
+def test_building_twice_reports_once():
+    builder = pp.ModelBuilder(strict=False)
+    builder.add_body("a", mass=0.0, inertia=(1.0, 1.0, 1.0))
+    builder.add_body("b", "a")
+    assert builder.build().report == builder.build().report
+    assert len(builder.build().report) == 2
+
+
+def line_of(body, part):
+    return f"robot.txt:{part}: "
+
+
+PARTS = {  # which part of a body each refusal is about
+    "mass negative": "inertia",
+    "com NaN": "inertia",
+    "triangle inequality": "inertia",
+    "zero axis": "kind",
+    "limits reversed": "limits",
+    "follower of many": "mimic",
+    "mimic short": "mimic",
+    "position short": "joint",
+    "joint name taken": "joint",
+    "rotor on a weld": "joint",
+    "cycle": "joint",
+    "unknown parent": "joint",
+    "massless tip": "joint",
+    "mimic of nothing": "mimic",
+    "mimic of a ball": "mimic",
+    "mimics in a circle": "mimic",
+}
+
+
+@pytest.mark.parametrize(("case", "part"), PARTS.items(), ids=PARTS)
+def test_reader_of_a_file_gives_each_refusal_its_place(case, part):
+    with pytest.raises(ModelError) as caught:
+        if case in IMPOSSIBLE:
+            build(*IMPOSSIBLE[case][0], where=line_of)
+        else:
+            builder = pp.ModelBuilder("machine", where=line_of)
+            builder.add_body("a", **BAR)
+            REFUSED[case][0](builder)
+    assert str(caught.value).startswith(f"robot.txt:{part}: body ")
+    assert (IMPOSSIBLE | REFUSED)[case][1] in str(caught.value)
+
+
+def test_reader_of_a_file_gives_each_line_of_the_report_its_place():
+    model = build(
+        ("a", "world", Revolute(), {"mass": 0.0}),
+        ("b", "a", Revolute(), MASSLESS),
+        strict=False,
+        where=line_of,
+    )
+    assert model.report == (
+        "robot.txt:inertia: body 'a': it has rotational inertia but no mass",
+        "robot.txt:joint: body 'b': nothing that joint 'b_joint' moves has mass, "
+        "so forward dynamics is singular",
+    )
 
 
 @pytest.mark.parametrize("mass", [-1.0, NAN, "3 kg"])
@@ -684,6 +757,20 @@ def test_names_find_joints_bodies_and_frames():
     assert model.index("b_joint") == model.index("b") == 1
 
 
+def test_world_is_a_frame_too():
+    model = build(("a", "world", Revolute()))
+    world = model.frame("world")
+    assert (world.name, world.body, world.placement) == ("world", WORLD, Placement())
+    assert model.locate(pp.point("world", (1.0, 2.0, 3.0)))[1].position == (1.0, 2.0, 3.0)
+
+
+def test_model_says_what_it_is_in_a_line():
+    one = build(("a", "world", Revolute()))
+    two = build(("a", "world", Revolute()), ("b", "a", Spherical()))
+    assert repr(one) == "<Model 'machine': 1 body, nq = 1, nv = 1, 1 kg>"
+    assert repr(two) == "<Model 'machine': 2 bodies, nq = 5, nv = 4, 2 kg>"
+
+
 @pytest.mark.parametrize("name", MARKET)
 def test_models_are_frozen(name):
     model = MARKET[name]()
@@ -718,6 +805,25 @@ def test_long_cycle_is_found():
         builder.build()
 
 
+def follow_each_other(n):
+    """n joints, each of which follows the next one; the last one leads."""
+    builder = pp.ModelBuilder()
+    for k in range(n):
+        mimic = (f"b{k + 1}_joint", -1.0, 1.0) if k + 1 < n else None
+        builder.add_body(f"b{k}", mimic=mimic, **BAR)
+    return builder.build()
+
+
+def test_long_chains_of_mimics_end_in_one_leader():
+    """q_k = 1 - q_(k+1), so every other joint moves like the leader."""
+    n = 20_001
+    model = follow_each_other(n)
+    assert model.nv == 1
+    first, second = model.joints[0].mimic, model.joints[1].mimic
+    assert (first.source, first.ratio, first.offset) == (n - 1, 1.0, 0.0)
+    assert (second.source, second.ratio, second.offset) == (n - 1, -1.0, 1.0)
+
+
 def count_calls(function):
     """How many functions are called, in Python or C, while a function runs."""
     count = 0
@@ -741,8 +847,9 @@ def count_calls(function):
         lambda model: model.neutral(),
         lambda model: model.random(np.random.default_rng(0)),
         lambda model: pp.integrate(model, np.zeros(model.nq), np.zeros(model.nv)),
+        lambda model: follow_each_other(len(model.bodies)),
     ],
-    ids=["build", "neutral", "random", "integrate"],
+    ids=["build", "neutral", "random", "integrate", "mimics"],
 )
 def test_work_grows_linearly_with_the_number_of_bodies(work):
     counts = [count_calls(lambda n=n: work(pp.chain(n))) for n in (100, 200, 400)]

@@ -158,7 +158,7 @@ def test_links_without_inertial_are_massless(read):
     assert model.body("sensor").inertia.mass == 0.0
     assert model.mass == 4.0
     assert len(model.report) == 1
-    assert "trial.urdf:8: joint 'k': nothing that it moves has mass" in model.report[0]
+    assert "trial.urdf:8: body 'sensor': nothing that joint 'k' moves has mass" in model.report[0]
 
 
 BAD = '<inertial>\n<mass value="1"/><inertia ixx="1" iyy="1" izz="3" ixy="0" ixz="0" iyz="0"/>'
@@ -179,9 +179,19 @@ def test_unphysical_inertias_are_kept_and_reported_with_their_line(read):
 
 def test_strict_refuses_joints_that_move_no_mass(read):
     body = arm() + link("sensor", "") + joint("k", "tip", "sensor")
-    with pytest.raises(pp.ModelError, match=r"trial\.urdf:8: joint 'k'"):
+    with pytest.raises(pp.ModelError, match=r"trial\.urdf:8: body 'sensor': .*'k'.*strict=False"):
         read(body, strict=True)
     assert read(arm(), strict=True).report == ()
+
+
+def test_root_and_renamed_links_are_reported_where_they_stand(read):
+    """The free joint of a massless root has no line of its own, nor does the name world_link."""
+    body = link("base", "") + link("world", BAD) + joint("j", "base", "world")
+    renamed, inertia = read(body).report
+    assert "trial.urdf:3: link 'world' is not the world itself" in renamed
+    assert "trial.urdf:3: body 'world_link': its principal moments" in inertia
+    (idle,) = read(link("base", ""), base="free").report
+    assert "trial.urdf:2: body 'base': nothing that joint 'root' moves has mass" in idle
 
 
 # -- mimic joints ----------------------------------------------------------------------
@@ -294,7 +304,7 @@ def test_unknown_elements_are_ignored_and_reported(read):
     report = read(body + "<jiont/>").report
     assert [line.split("trial.urdf:")[1] for line in report] == [
         "4: <inertal> is unknown in link 'tip' and ignored",
-        "5: joint 'j': nothing that it moves has mass, so forward dynamics is singular",
+        "5: body 'tip': nothing that joint 'j' moves has mass, so forward dynamics is singular",
         "6: <axes> is unknown in joint 'j' and ignored",
         "7: <jiont> is unknown in robot 'trial' and ignored",
     ]

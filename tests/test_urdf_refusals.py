@@ -74,19 +74,19 @@ REFUSALS = {
     "circle": (
         f'{HINGE}</joint><joint name="k" type="fixed"><parent link="tip"/><child link="base"/>'
         "</joint>",
-        7,
-        "the links 'base' <- 'tip' <- 'base' carry each other in a circle",
+        4,
+        "body 'tip': the bodies 'tip' <- 'base' <- 'tip' carry each other in a circle",
     ),
     "circle beside a tree": (
         f'{HINGE}</joint><link name="c"/><joint name="k" type="fixed">'
         '<parent link="c"/><child link="c"/></joint>',
         7,
-        "the links 'c' <- 'c' carry each other in a circle",
+        "body 'c': the bodies 'c' <- 'c' carry each other in a circle",
     ),
     "axis of length zero": (
         f'{HINGE}<axis xyz="0 0 0"/></joint>',
         7,
-        "joint 'j': the axis of a Revolute joint has length zero",
+        "body 'tip': the axis of a Revolute joint has length zero",
     ),
     "axis of two numbers": (f'{HINGE}<axis xyz="0 1"/></joint>', 7, "expected 3 numbers"),
     "axis without numbers": (f"{HINGE}<axis/></joint>", 7, 'needs a xyz="..."'),
@@ -105,14 +105,14 @@ REFUSALS = {
     "lower above upper": (
         f'{HINGE}<limit lower="1" upper="-1"/></joint>',
         7,
-        "the limits of joint 'j' are [1, -1]; lower must not exceed upper",
+        "body 'tip': the limits of the joint are [1.0, -1.0]; lower must not exceed upper",
     ),
     "limit that is no number": (f'{HINGE}<limit effort="nan"/></joint>', 7, "finite numbers"),
     "damping that is no number": (f'{HINGE}<dynamics damping="a"/></joint>', 7, "one number"),
     "negative mass": (
         f'{MASS}<mass value="-2"/><inertia ixx="0" iyy="0" izz="0" {ZEROS}/></inertial></link>',
-        3,
-        "the mass of link 'a' is -2 kg; it must not be negative",
+        2,
+        "body 'a': mass is -2 kg; it must not be negative",
     ),
     "no mass": (f"{MASS}</inertial></link>", 2, "<inertial> has no <mass>"),
     "no inertia": (f'{MASS}<mass value="1"/></inertial></link>', 2, "<inertial> has no <inertia>"),
@@ -135,13 +135,13 @@ REFUSALS = {
         f'{HINGE}<mimic joint="k"/></joint><link name="c"/>\n<joint name="k" type="fixed">'
         '<parent link="tip"/><child link="c"/></joint>',
         7,
-        "joint 'j' mimics 'k', but 'k' is fixed",
+        "body 'tip': joint 'j' mimics 'k', which is Fixed; only a joint with one coordinate",
     ),
     "mimic without a joint": (f"{HINGE}<mimic/></joint>", 7, 'needs a joint="..."'),
     "mimic on a floating joint": (
         HINGE.replace("revolute", "floating") + '<mimic joint="j"/></joint>',
         7,
-        "'j' is floating; only joints with one coordinate can follow and lead",
+        "body 'tip': joint 'j' is Free; only a joint with one coordinate can follow another",
     ),
     "macro": ('<xacro:include filename="x"/>', 2, "is a xacro macro; expand the file first"),
     "broken tag": ("<link name='a'>\n</lnk>", 3, "broken XML: mismatched tag"),

@@ -2,57 +2,58 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
-from numbers import Real
+from dataclasses import replace
+from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from phipsi.errors import ModelError, name_choices
 from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Vector3, number, vector3
 from phipsi.model.joints import Fixed, JointKind, Revolute
+from phipsi.model.link import (
+    Link,
+    can_mimic,
+    check_carrier,
+    check_kind,
+    check_limits,
+    check_mimic,
+    check_motor,
+)
 from phipsi.model.model import UNLIMITED, Body, Frame, Joint, Limits, Mimic, Model
 from phipsi.model.tree import WORLD, WORLD_NAME, depth_first
 
 REVOLUTE_Z = Revolute()
 
+Part = Literal["inertia", "joint", "kind", "limits", "mimic"]  # of what is told of a body
+Where = Callable[[str, Part], str]
+
 _Home = tuple[int, Placement]  # the moving body (or the world) that carries a frame, and where
 
 
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """A body as the user gave it."""
-
-    name: str
-    parent: str
-    joint_name: str
-    kind: JointKind
-    placement: Placement
-    inertia: Inertia
-    limits: Limits
-    damping: float
-    friction: float
-    rotor_inertia: float
-    gear_ratio: float
-    mimic: tuple[str, float, float] | None
+def nowhere(body: str, part: Part) -> str:
+    """The place of what was given in Python."""
+    return ""
 
 
 class ModelBuilder:
     """Builds a machine body by body.
 
     The builder refuses what no machine can have, with a `ModelError` that
-    names the body; with `strict=False` an unphysical inertia is kept and
-    listed in `model.report` instead. Parents may be added after their
-    children; coordinates follow the joints depth-first in the order added.
-    What is refused is not added: mend it and go on.
+    names the body; with `strict=False` unphysical inertias and joints that
+    move no mass are kept and listed in `model.report` instead. Parents may be
+    added after their children; coordinates follow the joints depth-first in
+    the order added. What is refused is not added: mend it and go on.
+
+    A reader of files passes `where(body, part)`: where the file tells this of
+    the body, as text to put in front of every message.
 
     >>> import phipsi as pp
     >>> builder = pp.ModelBuilder("pendulum")
     >>> builder.add_body("bob", joint=pp.joints.Revolute((0, 1, 0)), mass=1.0, com=(0, 0, -1.0))
     >>> builder.build()
-    <Model 'pendulum': 1 bodies, nq = 1, nv = 1, 1 kg>
+    <Model 'pendulum': 1 body, nq = 1, nv = 1, 1 kg>
     """
 
     def __init__(
@@ -60,13 +61,17 @@ class ModelBuilder:
         name: str = "machine",
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         strict: bool = True,
+        *,
+        where: Where = nowhere,
     ):
         self.name = name
         self.strict = strict
         self.gravity: Vector3 = vector3(f"{name!r}: gravity", gravity)
-        self._links: dict[str, _Link] = {}
+        self._links: dict[str, Link] = {}
         self._frames: dict[str, tuple[str, Placement]] = {}
-        self._joint_names: dict[str, str] = {}
+        self._joint_names: dict[str, str] = {}  # and the body that each carries
+        self._report: list[str] = []
+        self._where = where
 
     def add_body(
         self,
@@ -103,24 +108,37 @@ class ModelBuilder:
             ModelError: names the body, and says what to do.
         """
         self._check_name(name)
-        with _naming(name):
-            link = _Link(
+        with self._naming(name, "inertia"):
+            body_inertia = Inertia.of(mass, com, inertia)
+        with self._naming(name, "kind"):
+            check_kind(joint)
+        with self._naming(name, "limits"):
+            limits = check_limits(limits or UNLIMITED)
+        own_name = joint_name or f"{name}_joint"
+        if mimic is not None:
+            with self._naming(name, "mimic"):
+                mimic = check_mimic(own_name, joint, mimic)
+        with self._naming(name, "joint"):
+            link = Link(
                 name,
-                _check_carrier("parent", parent),
-                self._check_joint_name(joint_name or f"{name}_joint"),
-                _check_kind(joint),
+                check_carrier("parent", parent),
+                self._check_joint_name(own_name),
+                joint,
                 Placement.of(rotation, position),
-                Inertia.of(mass, com, inertia),
-                _check_limits(limits or UNLIMITED),
+                body_inertia,
+                limits,
                 number("damping", damping, "N s/m or N m s"),
                 number("friction", friction, "N or N m"),
                 number("rotor_inertia", rotor_inertia, "kg m^2"),
                 number("gear_ratio", gear_ratio, "motor turns per joint turn"),
-                None if mimic is None else _check_mimic(mimic),
+                mimic,
             )
-            _check_joint(link)
-            if self.strict:
-                _check_inertia(link)
+            check_motor(link)
+        remedy = "give the inertia about the mass centre in body axes"
+        self._report += [
+            self._keep(name, "inertia", violation, remedy)
+            for violation in body_inertia.violations()
+        ]
         self._links[name] = link
         self._joint_names[link.joint_name] = name
 
@@ -133,8 +151,8 @@ class ModelBuilder:
     ) -> None:
         """Name a frame fixed on a body, or on the world."""
         self._check_name(name)
-        with _naming(name, "frame"):
-            frame = _check_carrier("body", body), Placement.of(rotation, position)
+        with self._naming(name, "joint", what="frame"):
+            frame = check_carrier("body", body), Placement.of(rotation, position)
         self._frames[name] = frame
 
     def add_rotor(
@@ -158,7 +176,7 @@ class ModelBuilder:
         matrix and bias carry its gyroscopic and off-diagonal coupling exactly.
         The reflected form, `rotor_inertia` of `add_body`, leaves these out.
         """
-        with _naming(name):
+        with self._naming(name, "kind"):
             spin = Revolute(vector3("axis", axis))
             ratio = number("gear_ratio", gear_ratio, "rotor turns per joint turn")
             if ratio == 0.0:
@@ -183,9 +201,9 @@ class ModelBuilder:
         links = self._in_order()
         home: dict[str, _Home] = {WORLD_NAME: (WORLD, HERE)}
         inertias = [MASSLESS]  # of the world, then of each moving body
-        moving: list[_Link] = []
+        moving: list[Link] = []
         places: list[_Home] = []  # of the moving bodies' joint frames
-        welded: list[_Link] = []
+        welded: list[Link] = []
         for link in links:
             carrier, place = home[link.parent]
             place = place.then(link.placement)
@@ -202,9 +220,13 @@ class ModelBuilder:
             Body(link.name, parent, inertia)
             for link, (parent, _), inertia in zip(moving, places, inertias[1:], strict=True)
         )
-        joints = _joints(moving, places)
-        if self.strict:
-            _check_moving_mass(bodies, joints)
+        joints = _joints(moving, places, self._find_leaders(moving))
+        report = list(self._report)
+        for k in _find_idle(bodies, joints):
+            fault = f"nothing that joint {joints[k].name!r} moves has mass"
+            fault += ", so forward dynamics is singular"
+            remedy = "give it a mass or make the joint fixed"
+            report.append(self._keep(bodies[k].name, "joint", fault, remedy))
         return Model(
             self.name,
             bodies,
@@ -212,8 +234,30 @@ class ModelBuilder:
             (*(Frame(link.name, *home[link.name]) for link in welded), *self._placed_frames(home)),
             self.gravity,
             inertias[0],
-            () if self.strict else tuple(_violations(links)),
+            tuple(report),
         )
+
+    # -- what every message goes through
+
+    def _refusal(self, name: str, part: Part, text: str, what: str = "body") -> ModelError:
+        """The error about a body: where it stands, its name, the text."""
+        return ModelError(f"{self._where(name, part)}{what} {name!r}: {text}")
+
+    @contextmanager
+    def _naming(self, name: str, part: Part, what: str = "body") -> Iterator[None]:
+        """Completes a ModelError raised inside."""
+        try:
+            yield
+        except ModelError as error:
+            raise self._refusal(name, part, str(error), what) from None
+
+    def _keep(self, name: str, part: Part, fault: str, remedy: str) -> str:
+        """The line of the report about a fault; refused when strict."""
+        if self.strict:
+            raise self._refusal(name, part, f"{fault}; {remedy}, or keep it with strict=False")
+        return str(self._refusal(name, part, fault))
+
+    # -- what a link alone cannot know
 
     def _check_name(self, name: str) -> None:
         if not isinstance(name, str) or not name:
@@ -231,140 +275,89 @@ class ModelBuilder:
             )
         return name
 
-    def _in_order(self) -> list[_Link]:
+    def _in_order(self) -> list[Link]:
         """All links depth-first, or a ModelError for an unknown parent or a cycle."""
         links = list(self._links.values())
         number_of = {link.name: k for k, link in enumerate(links)}
         parents = []
         for link in links:
             if link.parent not in number_of and link.parent != WORLD_NAME:
-                raise ModelError(
-                    f"body {link.name!r}: unknown parent {link.parent!r}; "
-                    f"{name_choices(str(link.parent), [WORLD_NAME, *number_of])}"
-                )
+                choices = name_choices(link.parent, [WORLD_NAME, *number_of])
+                text = f"unknown parent {link.parent!r}; {choices}"
+                raise self._refusal(link.name, "joint", text)
             parents.append(number_of.get(link.parent, WORLD))
         order = depth_first(parents)
         if len(order) < len(links):
-            raise ModelError(_describe_cycle(links, set(order), parents))
+            reached = set(order)
+            name = next(link.name for k, link in enumerate(links) if k not in reached)
+            path: dict[str, None] = {}
+            while name not in path:
+                path[name] = None
+                name = self._links[name].parent
+            text = f"the bodies {_arrows(path, name)} carry each other in a circle; a tree needs "
+            text += "one of them on the world, loops are closed by constraints"
+            raise self._refusal(name, "joint", text)
         return [links[k] for k in order]
+
+    def _find_leaders(self, moving: Sequence[Link]) -> dict[str, Mimic]:
+        """What each mimic joint follows in the end: mimics of mimics are chained."""
+        number_of = {link.joint_name: k for k, link in enumerate(moving)}
+        found: dict[str, Mimic] = {}
+        for link in moving:
+            chain: dict[str, tuple[str, float, float]] = {}
+            while link.mimic is not None and link.joint_name not in found:
+                chain[link.joint_name] = link.mimic
+                link = self._find_source(link, link.mimic[0])
+                if link.joint_name in chain:
+                    circle = _arrows(chain, link.joint_name)
+                    text = (
+                        f"the joints {circle} mimic each other in a circle; one of them must lead"
+                    )
+                    raise self._refusal(link.name, "mimic", text)
+            for name, (source, ratio, offset) in reversed(chain.items()):
+                lead = found.get(source) or Mimic(number_of[source], 1.0)
+                found[name] = Mimic(lead.source, ratio * lead.ratio, ratio * lead.offset + offset)
+        return found
+
+    def _find_source(self, link: Link, source: str) -> Link:
+        """The link whose joint this one's joint mimics."""
+        text = f"joint {link.joint_name!r} mimics "
+        if source not in self._joint_names:
+            choices = [one.joint_name for one in self._links.values() if can_mimic(one.kind)]
+            text += f"the unknown joint {source!r}; {name_choices(source, choices)}"
+            raise self._refusal(link.name, "mimic", text)
+        found = self._links[self._joint_names[source]]
+        if not can_mimic(found.kind):
+            text += f"{source!r}, which is {type(found.kind).__name__}; "
+            text += "only a joint with one coordinate can lead"
+            raise self._refusal(link.name, "mimic", text)
+        return found
 
     def _placed_frames(self, home: dict[str, _Home]) -> Iterator[Frame]:
         """The named frames, each on the moving body that carries it."""
         for name, (body, placement) in self._frames.items():
             if body not in home:
-                raise ModelError(
-                    f"frame {name!r}: unknown body {body!r}; {name_choices(str(body), home)}"
-                )
+                text = f"unknown body {body!r}; {name_choices(body, home)}"
+                raise self._refusal(name, "joint", text, "frame")
             carrier, place = home[body]
             yield Frame(name, carrier, place.then(placement))
-
-
-# -- checks of one link; the message gets the body's name from `_naming` ---------------
-
-
-def _check_carrier(what: str, name: str) -> str:
-    if not isinstance(name, str):
-        raise ModelError(f"{what} is {name!r}; expected a body's name, or 'world'")
-    return name
-
-
-def _check_kind(kind: JointKind) -> JointKind:
-    if not isinstance(kind, JointKind):
-        raise ModelError(
-            f"joint is {kind!r}; expected a kind of phipsi.joints, as joints.Revolute((0, 0, 1))"
-        )
-    problem = kind.problem()
-    if problem:
-        raise ModelError(problem)
-    return kind
-
-
-def _check_limits(limits: Limits) -> Limits:
-    if limits is UNLIMITED:
-        return limits
-    if not isinstance(limits, Limits) or not all(
-        isinstance(x, Real) and not math.isnan(x) for x in astuple(limits)
-    ):
-        raise ModelError(
-            f"limits is {limits!r}; expected numbers, as Limits(lower=-1.0, upper=1.0)"
-        )
-    if limits.lower > limits.upper:
-        raise ModelError(
-            f"the limits of the joint are [{limits.lower}, {limits.upper}]; "
-            "lower must not exceed upper"
-        )
-    return limits
-
-
-def _check_mimic(mimic: tuple[str, float, float]) -> tuple[str, float, float]:
-    try:
-        source, ratio, offset = mimic
-        if not isinstance(source, str):
-            raise TypeError
-    except (TypeError, ValueError):
-        raise ModelError(f"mimic is {mimic!r}; expected (joint name, ratio, offset)") from None
-    return (
-        source,
-        number("mimic ratio", ratio, "rad or m per rad or m of the joint it follows"),
-        number("mimic offset", offset, "rad or m"),
-    )
-
-
-def _check_joint(link: _Link) -> None:
-    """What only joints of some kinds can have."""
-    if link.rotor_inertia < 0.0:
-        raise ModelError(f"rotor_inertia is {link.rotor_inertia:g}; it must not be negative")
-    if link.gear_ratio == 0.0:
-        raise ModelError("gear_ratio is 0; give the motor turns per joint turn")
-    if link.rotor_inertia and isinstance(link.kind, Fixed):
-        raise ModelError(
-            f"joint {link.joint_name!r} is Fixed and has a rotor_inertia; "
-            "a motor needs a joint that moves"
-        )
-    if link.mimic is not None and (link.kind.nq, link.kind.nv) != (1, 1):
-        raise ModelError(
-            f"joint {link.joint_name!r} is {type(link.kind).__name__}; "
-            "only a joint with one coordinate can follow another"
-        )
-
-
-def _check_inertia(link: _Link) -> None:
-    for violation in link.inertia.violations():
-        raise ModelError(
-            f"{violation}; give the inertia about the mass centre in body axes, "
-            "or keep it with ModelBuilder(strict=False)"
-        )
-
-
-@contextmanager
-def _naming(name: str, what: str = "body") -> Iterator[None]:
-    """Puts the body's name in front of a ModelError raised inside."""
-    try:
-        yield
-    except ModelError as error:
-        raise ModelError(f"{what} {name!r}: {error}") from None
 
 
 # -- the whole machine -----------------------------------------------------------------
 
 
-def _describe_cycle(links: Sequence[_Link], reached: set[int], parents: Sequence[int]) -> str:
-    """The message about the first body that does not hang on the world."""
-    seen: dict[int, None] = {}
-    k = next(k for k in range(len(links)) if k not in reached)
-    while k not in seen:
-        seen[k] = None
-        k = parents[k]
-    inboard = list(seen)
-    cycle = [links[i].name for i in inboard[inboard.index(k) :]]
-    return (
-        f"body {cycle[0]!r}: the bodies {' <- '.join([*cycle, cycle[0]])} carry each other "
-        "in a circle; a tree needs one of them on the world, loops are closed by constraints"
-    )
+def _arrows(path: Iterable[str], name: str, limit: int = 6) -> str:
+    """'a' <- 'b' <- 'a': the circle of a path that comes back to a name; a long one abridged."""
+    names = list(path)
+    circle = [repr(each) for each in (*names[names.index(name) :], name)]
+    return " <- ".join(circle if len(circle) <= limit else [*circle[:3], "...", circle[-1]])
 
 
-def _check_moving_mass(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
-    """A joint that moves nothing, by itself or by those that follow it, has no equation."""
+def _find_idle(bodies: Sequence[Body], joints: Sequence[Joint]) -> Iterator[int]:
+    """The joints that move nothing, by themselves or by what follows them.
+
+    Their coordinates have no equation of motion. A motor is something.
+    """
     moves = [not body.inertia.vanishes for body in bodies]
     for k in range(len(bodies) - 1, -1, -1):
         if moves[k] and bodies[k].parent != WORLD:
@@ -373,28 +366,18 @@ def _check_moving_mass(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
     for k, joint in enumerate(joints):
         if drives[k] and joint.mimic is not None and joint.mimic.ratio != 0.0:
             drives[joint.mimic.source] = True
-    for k, joint in enumerate(joints):
-        if not drives[k] and joint.mimic is None:
-            raise ModelError(
-                f"body {bodies[k].name!r}: nothing outboard of joint {joint.name!r} has mass; "
-                "give it a mass or weld it with Fixed()"
-            )
+    return (k for k, joint in enumerate(joints) if joint.mimic is None and not drives[k])
 
 
-def _violations(links: Sequence[_Link]) -> Iterator[str]:
-    """What the links have that no rigid body can have."""
-    for link in links:
-        for violation in link.inertia.violations():
-            yield f"body {link.name!r}: {violation}"
-
-
-def _joints(links: Sequence[_Link], places: Sequence[_Home]) -> tuple[Joint, ...]:
+def _joints(
+    links: Sequence[Link], places: Sequence[_Home], leaders: Mapping[str, Mimic]
+) -> tuple[Joint, ...]:
     """Joints with their slices: leaders own coordinates, mimics share them."""
     joints: list[Joint] = []
     nq = nv = row = 0
     for link, (_, place) in zip(links, places, strict=True):
-        kind = link.kind
-        own_q, own_v = (kind.nq, kind.nv) if link.mimic is None else (0, 0)
+        kind, mimic = link.kind, leaders.get(link.joint_name)
+        own_q, own_v = (kind.nq, kind.nv) if mimic is None else (0, 0)
         joints.append(
             Joint(
                 link.joint_name,
@@ -408,39 +391,12 @@ def _joints(links: Sequence[_Link], places: Sequence[_Home]) -> tuple[Joint, ...
                 link.friction,
                 link.rotor_inertia,
                 link.gear_ratio,
+                mimic,
             )
         )
         nq, nv, row = nq + own_q, nv + own_v, row + kind.nv
-    index = {joint.name: k for k, joint in enumerate(joints)}
-    for k, link in enumerate(links):
-        if link.mimic is not None:
-            mimic = _leader(link, links, index)
-            lead = joints[mimic.source]
-            joints[k] = replace(joints[k], mimic=mimic, q=lead.q, v=lead.v)
+    for k, joint in enumerate(joints):
+        if joint.mimic is not None:
+            lead = joints[joint.mimic.source]
+            joints[k] = replace(joint, q=lead.q, v=lead.v)
     return tuple(joints)
-
-
-def _leader(link: _Link, links: Sequence[_Link], index: dict[str, int]) -> Mimic:
-    """The joint a mimic follows in the end: mimics of mimics are chained."""
-    ratio, offset, follower, seen = 1.0, 0.0, link, [link.joint_name]
-    while follower.mimic is not None:
-        source, step, shift = follower.mimic
-        if source not in index:
-            raise ModelError(
-                f"body {link.name!r}: joint {follower.joint_name!r} mimics the unknown joint "
-                f"{source!r}; {name_choices(source, index)}"
-            )
-        if source in seen:
-            raise ModelError(
-                f"body {link.name!r}: the joints {' <- '.join([*seen, source])} mimic each "
-                "other in a circle; one of them must lead"
-            )
-        ratio, offset = ratio * step, offset + ratio * shift
-        follower = links[index[source]]
-        seen.append(source)
-    if (follower.kind.nq, follower.kind.nv) != (1, 1):
-        raise ModelError(
-            f"body {link.name!r}: joint {link.joint_name!r} mimics {follower.joint_name!r}, "
-            "which has more than one coordinate; only a joint with one can lead"
-        )
-    return Mimic(index[follower.joint_name], ratio, offset)

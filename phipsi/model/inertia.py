@@ -42,9 +42,14 @@ class Placement:
         """The placement of `inner`'s frame in the outer frame of this one."""
         if self is HERE:
             return inner
-        R = spatial.compose(self.rotation, inner.rotation)
-        l = spatial.add(self.position, spatial.apply(self.rotation, inner.position))
-        return Placement(_freeze(R), (l[0], l[1], l[2]))
+        return Placement(_product(self.rotation, inner.rotation), self.locate(inner.position))
+
+    def locate(self, point: Vector3) -> Vector3:
+        """A point of the inner frame, in the outer one."""
+        x, y, z = point
+        u, v, w = (a * x + b * y + c * z for a, b, c in self.rotation)
+        a, b, c = self.position
+        return u + a, v + b, w + c
 
     @property
     def matrix(self) -> np.ndarray:
@@ -86,11 +91,11 @@ class Inertia:
 
     def moved(self, placement: Placement) -> Inertia:
         """The same body seen from the frame in which its own frame has this placement."""
-        R = np.array(placement.rotation)
-        com = R @ self.com + placement.position
-        return Inertia(
-            self.mass, vector3("com", com), _symmetric((R @ self.rotational @ R.T).tolist())
-        )
+        if placement is HERE:
+            return self
+        R = placement.rotation
+        rotational = _product(_product(R, self.rotational), _transpose(R))
+        return Inertia(self.mass, placement.locate(self.com), _symmetric(rotational))
 
     def plus(self, other: Inertia) -> Inertia:
         """Both bodies welded together, in the same frame."""
@@ -210,7 +215,16 @@ def _symmetric(rows: Matrix) -> Rows3:
     return (a, b, c), (b, e, f), (c, f, i)
 
 
-def _freeze(rows: Matrix) -> Rows3:
-    """Nested tuples."""
-    (a, b, c), (d, e, f), (g, h, i) = rows
-    return (a, b, c), (d, e, f), (g, h, i)
+def _product(A: Rows3, B: Rows3) -> Rows3:
+    """A B. By hand, since NumPy takes twice as long for so few numbers (`moved`: 3.6 to 8.4 us)."""
+    (a, b, c), (d, e, f), (g, h, i) = B
+    first, second, third = (
+        (x * a + y * d + z * g, x * b + y * e + z * h, x * c + y * f + z * i) for x, y, z in A
+    )
+    return first, second, third
+
+
+def _transpose(A: Rows3) -> Rows3:
+    """A*."""
+    (a, b, c), (d, e, f), (g, h, i) = A
+    return (a, d, g), (b, e, h), (c, f, i)

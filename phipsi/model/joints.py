@@ -93,24 +93,30 @@ class Fixed(JointKind):
 
 
 @dataclass(frozen=True)
-class Revolute(JointKind):
-    """Rotation about an axis: `R = Rot(axis, q)`, `H* = [axis; 0]` [001 (13)]."""
+class _Axial(JointKind):
+    """A joint about or along one axis, kept at length one."""
 
     axis: Vector = Z
-    nq, nv = 1, 1
-    turns = (0,)
 
     def __post_init__(self) -> None:
         axes.make_unit(self, "axis")
+
+    def problem(self) -> str | None:
+        return axes.axis_problem(self, "axis")
+
+
+@dataclass(frozen=True)
+class Revolute(_Axial):
+    """Rotation about an axis: `R = Rot(axis, q)`, `H* = [axis; 0]` [001 (13)]."""
+
+    nq, nv = 1, 1
+    turns = (0,)
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation(self.axis, q[0]), ZERO3
 
     def motion_map(self, q: Vector) -> Matrix:
         return spatial.transpose([[*self.axis, *ZERO3]])
-
-    def problem(self) -> str | None:
-        return axes.axis_problem(self, "axis")
 
 
 @dataclass(frozen=True)
@@ -119,14 +125,10 @@ class Continuous(Revolute):
 
 
 @dataclass(frozen=True)
-class Prismatic(JointKind):
+class Prismatic(_Axial):
     """Translation along an axis: `l = q axis`, `H* = [0; axis]` [004-I (2.31)]."""
 
-    axis: Vector = Z
     nq, nv = 1, 1
-
-    def __post_init__(self) -> None:
-        axes.make_unit(self, "axis")
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return IDENTITY3, spatial.scale(q[0], self.axis)
@@ -134,24 +136,17 @@ class Prismatic(JointKind):
     def motion_map(self, q: Vector) -> Matrix:
         return spatial.transpose([[*ZERO3, *self.axis]])
 
-    def problem(self) -> str | None:
-        return axes.axis_problem(self, "axis")
-
 
 @dataclass(frozen=True)
-class Helical(JointKind):
+class Helical(_Axial):
     """A screw: rotation q about the axis and translation `pitch q` along it.
 
     The pitch is in metres per radian. `H* = [axis; pitch axis]`.
     """
 
-    axis: Vector = Z
     pitch: float = 0.0
     nq, nv = 1, 1
     turns = (0,)
-
-    def __post_init__(self) -> None:
-        axes.make_unit(self, "axis")
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation(self.axis, q[0]), spatial.scale(self.pitch * q[0], self.axis)
@@ -165,28 +160,21 @@ class Helical(JointKind):
                 f"the pitch of a Helical joint is {self.pitch!r}; "
                 "expected a finite number of metres per radian"
             )
-        return axes.axis_problem(self, "axis")
+        return super().problem()
 
 
 @dataclass(frozen=True)
-class Cylindrical(JointKind):
+class Cylindrical(_Axial):
     """Rotation q[0] about an axis and independent translation q[1] along it."""
 
-    axis: Vector = Z
     nq, nv = 2, 2
     turns = (0,)
-
-    def __post_init__(self) -> None:
-        axes.make_unit(self, "axis")
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation(self.axis, q[0]), spatial.scale(q[1], self.axis)
 
     def motion_map(self, q: Vector) -> Matrix:
         return spatial.transpose([[*self.axis, *ZERO3], [*ZERO3, *self.axis]])
-
-    def problem(self) -> str | None:
-        return axes.axis_problem(self, "axis")
 
 
 @dataclass(frozen=True)

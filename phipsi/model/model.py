@@ -113,7 +113,7 @@ def point(body_or_frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Point:
         raise InputError(f"point on {body_or_frame!r}: {error}") from None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A machine: bodies, their joints, frames, gravity. Made by a builder or by `load`."""
 
@@ -203,8 +203,9 @@ class Model:
         return q
 
     def __repr__(self) -> str:
+        count = len(self.bodies)
         return (
-            f"<Model {self.name!r}: {len(self.bodies)} bodies, "
+            f"<Model {self.name!r}: {count} {'body' if count == 1 else 'bodies'}, "
             f"nq = {self.nq}, nv = {self.nv}, {self.mass:.6g} kg>"
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from xml.parsers import expat
 
 from phipsi.errors import InputError, ModelError
@@ -44,7 +44,7 @@ class Element:
 
     def find(self, tag: str) -> Element | None:
         """The one child of that tag, or None; ModelError if there are several."""
-        found = list(self.all(tag))
+        found = [child for child in self.children if child.tag == tag]
         if len(found) > 1:
             raise found[1].error(
                 f"a second <{tag}> in <{self.tag}>, the first is in line {found[0].line}; "
@@ -82,33 +82,28 @@ class Element:
         """An attribute that is `count` numbers; with `default` it may be missing."""
         if default is not None and attribute not in self.attributes:
             return default
-        text = self.text(attribute)
-        what = f'<{self.tag} {attribute}="{_shorten(text)}">'
-        values = [_to_float(word) for word in text.split()]
-        if len(values) != count or any(value is None for value in values):
+        values = _to_floats(self.attributes.get(attribute, ""))
+        if len(values) != count:
+            what = f'<{self.tag} {attribute}="{_shorten(self.text(attribute))}">'
             numbers = "one number" if count == 1 else f"{count} numbers, as in 0 0 1"
             raise self.error(f"{what}: expected {numbers}")
-        if any(math.isnan(x) or (finite and abs(x) > HUGE) for x in values if x is not None):
-            raise self.error(f"{what}: expected finite numbers of sensible size")
-        return tuple(x for x in values if x is not None)
+        largest = HUGE if finite else math.inf
+        for x in values:
+            if not -largest <= x <= largest:
+                what = f'<{self.tag} {attribute}="{_shorten(self.text(attribute))}">'
+                raise self.error(f"{what}: expected finite numbers of sensible size")
+        return values
 
 
 class Report:
     """Collects what a file holds that is odd, each with its line."""
 
-    def __init__(self, strict: bool):
-        self.strict = strict
-        self.entries: list[tuple[int, str]] = []
+    def __init__(self) -> None:
+        self.lines: list[str] = []
 
     def note(self, element: Element, message: str) -> None:
         """Something to know about the file."""
-        self.entries.append((element.line, f"{element.place}: {message}"))
-
-    def refuse(self, element: Element, message: str) -> None:
-        """Something no machine can have: an error when strict."""
-        if self.strict:
-            raise element.error(f"{message}; correct it, or keep it with load(..., strict=False)")
-        self.note(element, message)
+        self.lines.append(f"{element.place}: {message}")
 
     def note_unknown(self, element: Element, known: set[str]) -> None:
         """Children that the format does not know; a macro is refused."""
@@ -124,9 +119,10 @@ class Report:
                     owner = f"{element.tag} {element.attributes['name']!r}"
                 self.note(child, f"<{child.tag}> is unknown in {owner} and ignored")
 
-    def lines(self) -> tuple[str, ...]:
-        """All entries in file order."""
-        return tuple(text for _, text in sorted(self.entries, key=lambda entry: entry[0]))
+
+def in_file_order(file: str, lines: Iterable[str]) -> tuple[str, ...]:
+    """Texts that begin with `file:line:`, sorted by line."""
+    return tuple(sorted(lines, key=lambda text: int(text[len(file) + 1 :].split(":", 1)[0])))
 
 
 def read_xml(path: str | os.PathLike[str]) -> Element:
@@ -173,7 +169,7 @@ def read_xml(path: str | os.PathLike[str]) -> Element:
         raise ModelError(
             f"{file}:1: the declared encoding cannot be read ({error}); save the file as UTF-8"
         ) from None
-    return roots[0]
+    return roots.pop()  # the handlers and the parser, which hold each other, hold no element then
 
 
 def _file_name(path: str | os.PathLike[str]) -> str:
@@ -214,14 +210,14 @@ def _encoding_hint(data: bytes) -> str:
     return ""
 
 
-def _to_float(word: str) -> float | None:
-    """A number as XML Schema writes one; Python's 1_000 and non-ASCII digits are none."""
-    if "_" in word or not word.isascii():
-        return None
+def _to_floats(text: str) -> tuple[float, ...]:
+    """Numbers as XML Schema writes them, or none; Python's 1_000 and non-ASCII digits are none."""
+    if "_" in text or not text.isascii():
+        return ()
     try:
-        return float(word)
+        return tuple(map(float, text.split()))
     except ValueError:
-        return None
+        return ()
 
 
 def _shorten(text: str, limit: int = 60) -> str:

@@ -1,4 +1,8 @@
-"""Machines of the market at a state, as the tests of 002 and 004 take them."""
+"""Machines of the market at a state: which ones the papers are tested on, and with what forces.
+
+The tests of 002 and 004 take a machine by its name, `@on(*ALL)`; those of 001
+and 003 by the fixtures of `conftest.py`.
+"""
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from phipsi.operators import D, E_phi, H, I, P
 SERIAL = ("serial_revolute", "serial_revolute_prismatic", "serial_multidof")
 TREES = ("tree_one_dof", "tree_of_every_kind", "forest", "free_base_tree", "spacecraft")
 ROTORS = ("reflected_rotors", "puma560")
+ALL = (*SERIAL, *TREES, *ROTORS)
 
 AXES = pytest.mark.parametrize("axes", ["link", "world"])
 

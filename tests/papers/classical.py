@@ -27,6 +27,16 @@ def phi_of(l, R=None):
     return np.block([[R, tilde(l) @ R], [np.zeros((3, 3)), R]])
 
 
+def inertia_at_origin(inertia, R):
+    """M = [[J, m p~], [-m p~, m]] of a body at its origin, in axes to which R turns its own.
+
+    J = J_c - m p~ p~, the inertia about the origin by Steiner's rule [001 (2)].
+    """
+    m, p = inertia.mass, tilde(R @ np.array(inertia.com))
+    J = R @ np.array(inertia.rotational) @ R.T - m * p @ p
+    return np.block([[J, m * p], [-m * p, m * np.eye(3)]])
+
+
 @dataclass(frozen=True)
 class Motion:
     """A body in motion, in world axes: attitude R, origin p, and their rates."""

@@ -12,11 +12,13 @@ import numpy as np
 import phipsi as pp
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.walk import walk
-from phipsi.operators import E_phi
+from phipsi.operators import E, E_phi, a, gravity
 
 TOLERANCE = 1e-10  # relative: an equation holds
 MARGIN = 1e-3  # relative: a printed equation fails by more than this
 STEP = 1e-30  # of the complex step: its square is below roundoff, so no digit is lost
+
+a_g = a + E @ gravity  # the bias acceleration, the base accelerating against gravity
 
 
 def random_state(model, seed=0):
@@ -112,9 +114,15 @@ def assemble(model, block_of, rows="body", columns="body", dtype=float):
     return matrix
 
 
-def diagonal(model, block_of):
-    """The body-space matrix whose block (k, k) is `block_of(k)`, zero where that is None."""
-    return assemble(model, lambda i, k: block_of(k) if i == k else None)
+def diagonal(model, blocks, rows="body", columns="body"):
+    """diag[blocks]: one block per body, by a sequence or a function of k; None is zero."""
+    block_of = blocks if callable(blocks) else blocks.__getitem__
+    return assemble(model, lambda i, k: block_of(k) if i == k else None, rows, columns)
+
+
+def by_joint(model, x):
+    """A joint-space vector as one vector per joint."""
+    return [x[joint.rows] for joint in model.joints]
 
 
 def phi_by_products(model, q, axes="link"):

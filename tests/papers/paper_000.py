@@ -8,7 +8,7 @@ inboard of k' here, on trees too; where neither is inboard of the other, both
 import functools
 
 import numpy as np
-from classical import motions, phi_of, tilde
+from classical import inertia_at_origin, motions, phi_of, tilde
 from equations import STEP, directions, relative_difference, tangent, value
 from machines import (
     ALL_KINDS,
@@ -189,12 +189,9 @@ def joint_maps(model, q):
 
 def inertias(model, q):
     """M(k) in world axes at O_k: [[J, m p~], [-m p~, m I]] [000 sec. 1.1]."""
-    result = []
-    for body, moving in zip(model.bodies, motions(model, q, np.zeros(model.nv)), strict=True):
-        m, p = body.inertia.mass, tilde(moving.R @ body.inertia.com)
-        J = moving.R @ np.array(body.inertia.rotational) @ moving.R.T - m * p @ p
-        result.append(np.block([[J, m * p], [-m * p, m * np.eye(3)]]))
-    return result
+    moving = motions(model, q, np.zeros(model.nv))
+    pairs = zip(model.bodies, moving, strict=True)
+    return [inertia_at_origin(body.inertia, motion.R) for body, motion in pairs]
 
 
 def phi_from_inertial(model, q):

@@ -1,7 +1,15 @@
-"""What the tests of [002] are held against: branches, welded machines, dense closed loops.
+"""[002] Rodriguez, Jain, Kreutz: Spatial Operator Algebra Framework for Multibody System Dynamics.
 
-`Grasp` is an arm that holds an object, `Loop` a tree with two limbs pinned
-together, `Recursion` the loops of appendix A over the bodies.
+Each test types one printed result and holds it against an independent
+construction: blocks multiplied along paths, recursions written out, dense
+linear solves, or mechanics in 3-vectors (`classical.py`). The paper numbers
+links from tip to base; here parents come first, and `k - 1` of the paper is a
+child of k, `k + 1` its parent. The paper has no gravity and no rotors: where a
+test adds them, its docstring says so.
+
+Here is what they are held against: branches, welded machines, dense closed
+loops. `Grasp` is an arm that holds an object, `Loop` a tree with two limbs
+pinned together, `Recursion` what the loops of appendix A read of each body.
 """
 
 import itertools
@@ -9,14 +17,26 @@ import itertools
 import numpy as np
 import pytest
 from cases import on, psi_by_products, state
-from classical import joint_wrenches, motions, phi_of
-from equations import assemble, block, diagonal, random_state, time_derivative, value
+from classical import joint_forces, joint_wrenches, motions, phi_of
+from equations import (
+    TOLERANCE,
+    assemble,
+    block,
+    diagonal,
+    directions,
+    mismatch,
+    random_state,
+    tangent,
+    time_derivative,
+    value,
+)
 from machines import random_inertia, random_placement
+from recursions import Loops
 
 import phipsi as pp
 from phipsi import joints
 from phipsi.model.tree import WORLD
-from phipsi.operators import C, D, E_phi, H, J, Jm, M, Mass, R, T, beta, phi
+from phipsi.operators import C, D, E_phi, H, J, Jm, M, Mass, R, T, a, b, beta, beta_dot, phi, vector
 
 
 def in_axes(axes, moving, vectors):
@@ -96,6 +116,59 @@ def omega_by_common_ancestors(model, q, axes):
         return None if c == WORLD else chain[c, i].T @ Y_[c] @ chain[c, j]
 
     return assemble(model, at)
+
+
+# -- what holds on serial chains and on trees alike ------------------------------------
+
+
+def stacked_equations_hold(machine, axes):
+    """V = E_phi* V + H* beta, alpha = E_phi* alpha + H* beta_dot + a, f = E_phi f + M alpha + b.
+
+    V, alpha and f are those of 3-vector mechanics.
+    """
+    model, q, v, acceleration = state(machine)
+    x = vector("x", "body")
+    V_, alpha_, f_ = classical_motion(model, q, v, acceleration, axes)
+    at = {"q": q, "v": v, "axes": axes}
+    assert mismatch(model, E_phi.T @ x + H.T @ beta, V_, x=V_, **at) < TOLERANCE
+    alpha_next = E_phi.T @ x + H.T @ beta_dot + a
+    assert mismatch(model, alpha_next, alpha_, x=alpha_, beta_dot=acceleration, **at) < TOLERANCE
+    y = vector("y", "body")
+    assert mismatch(model, E_phi @ x + M @ y + b, f_, x=f_, y=alpha_, **at) < TOLERANCE
+
+
+def nilpotent_series_holds(model, E_, series, product_of, q, axes):
+    """E^n = 0 (already E^depth = 0), (I - E)^-1 = I + E + E^2 + ..., block by block."""
+    E_x = pp.as_matrix(model, E_, q, axes=axes)
+    depth = max(model.tree.depth)
+    power, total = np.eye(len(E_x)), np.zeros_like(E_x)
+    for _ in range(depth):
+        assert np.any(power)
+        total, power = total + power, power @ E_x
+    assert not np.any(power)  # exactly zero: every factor has an exact zero block
+    assert mismatch(model, series, total, q, axes=axes) < TOLERANCE
+    by_blocks = assemble(model, lambda i, k: product_of.get((i, k)))
+    assert mismatch(model, series, by_blocks, q, axes=axes) < TOLERANCE
+
+
+def operator_equations_of_motion_hold(machine, axes):
+    """V, alpha, f, T by operators against 3-vector mechanics, and T = Mass beta_dot + C."""
+    model, q, v, acceleration = state(machine)
+    V_, alpha_, f_ = classical_motion(model, q, v, acceleration, axes)
+    at = {"q": q, "v": v, "axes": axes, "beta_dot": acceleration}
+    assert mismatch(model, phi.T @ H.T @ beta, V_, **at) < TOLERANCE
+    assert mismatch(model, phi.T @ (H.T @ beta_dot + a), alpha_, **at) < TOLERANCE
+    forces = phi @ M @ phi.T @ H.T @ beta_dot + phi @ (M @ phi.T @ a + b)
+    assert mismatch(model, forces, f_, **at) < TOLERANCE
+    T_ = joint_forces(model, q, v, acceleration, gravity=False)
+    mass_matrix = H @ phi @ M @ phi.T @ H.T
+    bias = H @ phi @ (M @ phi.T @ a + b)
+    assert mismatch(model, mass_matrix @ beta_dot + bias, T_, **at) < TOLERANCE
+    columns = [
+        joint_forces(model, q, 0 * v, tangent(model, *ia), False) for ia in directions(model)
+    ]
+    assert mismatch(model, mass_matrix, np.array(columns).T, q, axes=axes) < TOLERANCE
+    assert mismatch(model, bias, joint_forces(model, q, v, 0 * v, False), **at) < TOLERANCE
 
 
 # -- closed topologies -----------------------------------------------------------------
@@ -211,55 +284,20 @@ LOOPS = on("tree_one_dof", "forest", "free_base_tree", "spacecraft", "reflected_
 # -- recursions ------------------------------------------------------------------------
 
 
-class Recursion:
-    """The blocks from which the recursions of appendix A start, in link axes."""
+class Recursion(Loops):
+    """The blocks from which the recursions of appendix A start, in link axes; phi(p,k) 0 at a root.
+
+    `riccati` and `smooth` of `recursions.py` are the loops of (A.1), (A.2) and (A.6).
+    """
 
     def __init__(self, model, q):
-        self.model, self.tree = model, model.tree
-        kept = {"phi": E_phi, "H": H, "M": M, "Jm": Jm}
-        self.dense = {name: pp.as_matrix(model, x, q) for name, x in kept.items()}
-
-    def phi(self, k):
-        """phi(p(k), k)."""
-        return block(self.model, self.dense["phi"], self.tree.parent[k], k)
-
-    def H(self, k):
-        return block(self.model, self.dense["H"], k, k, "joint", "body")
-
-    def M(self, k):
-        return block(self.model, self.dense["M"], k, k)
-
-    def Jm(self, k):
-        return block(self.model, self.dense["Jm"], k, k, "joint", "joint")
-
-    def articulated(self, symmetric):
-        """(A.1): P, D, G, psi(p,k), K(p,k), with psi P psi* (symmetric) or phi tau_bar P phi*."""
-        n = len(self.tree)
-        P_, D_, G_, psi_, K_ = ([None] * n for _ in range(5))
-        for k in self.tree.tip_to_base:
-            P_[k] = self.M(k)
-            for c in self.tree.children[k]:
-                right = psi_[c] if symmetric else self.phi(c)
-                P_[k] = P_[k] + psi_[c] @ P_[c] @ right.T
-            D_[k] = self.H(k) @ P_[k] @ self.H(k).T + self.Jm(k)
-            G_[k] = P_[k] @ self.H(k).T @ np.linalg.inv(D_[k])
-            tau_bar_ = np.eye(6) - G_[k] @ self.H(k)
-            if self.tree.parent[k] != WORLD:
-                psi_[k], K_[k] = self.phi(k) @ tau_bar_, self.phi(k) @ G_[k]
-        return P_, D_, G_, psi_, K_
-
-    def outward(self, nu, psi_, K_):
-        """alpha(k) = psi* alpha(p) + H* nu, beta_dot(k) = nu - K* alpha(p): of (A.2) and (A.6)."""
-        alpha_, beta_dot_ = [], []
-        for k, p in enumerate(self.tree.parent):
-            alpha_.append(self.H(k).T @ nu[k])
-            beta_dot_.append(nu[k])
-            if p != WORLD:
-                alpha_[k] = alpha_[k] + psi_[k].T @ alpha_[p]
-                beta_dot_[k] = beta_dot_[k] - K_[k].T @ alpha_[p]
-        return alpha_, np.concatenate(beta_dot_)
-
-
-def by_joint(model, x):
-    """A joint-space vector as one vector per joint."""
-    return [x[joint.rows] for joint in model.joints]
+        self.model = model
+        parent, n = model.tree.parent, range(len(model.bodies))
+        step, H_, M_, Jm_ = (pp.as_matrix(model, x, q) for x in (E_phi, H, M, Jm))
+        self.phi = [
+            np.zeros((6, 6)) if p == WORLD else block(model, step, p, k)
+            for k, p in enumerate(parent)
+        ]
+        self.H = [block(model, H_, k, k, "joint", "body") for k in n]
+        self.M = [block(model, M_, k, k) for k in n]
+        self.Jm = [block(model, Jm_, k, k, "joint", "joint") for k in n]

@@ -1,18 +1,32 @@
-"""What the tests of [004-I] are held against: known motions with tip forces, and sweeps.
+"""[004-I] Rodriguez and Kreutz, JPL 88-11, Part I: recursive mass matrix factorization.
 
-`Tipped` is a machine with forces at points and the joint forces, by 3-vector
+The paper's letters, typed once here: `Phi = phi S`, `Psi = psi S`, and
+`L = diag[phi(k+1,k) G(k)]`, so that `S L = K`. The shift S carries the turn
+between two frames in link axes and is the identity between neighbours in
+world axes, where the paper works; both are tested. The paper has serial
+chains of revolute and sliding joints, numbered tip to base: `k - 1` is a
+child, `k + 1` the parent. Through S everything below also holds on trees,
+forests and multi-dof joints, and with rotor inertia where D = H P H* + Jm;
+the exceptions are named. Equations that the scan of the report lost are
+marked so, and read as the proofs around them use them.
+
+Here is what the tests are held against: known motions with tip forces, and
+sweeps. `Tipped` is a machine with forces at points and the joint forces, by 3-vector
 mechanics, that give it known accelerations. `Sweeps` has the paper's loops
 over the bodies, a sum over children in the place of `k - 1`.
 """
 
 import numpy as np
-from cases import applied_forces, points_on, state
+from cases import SERIAL, applied_forces, points_on, state
 from classical import motions, phi_of, point_motion, tilde
 from equations import assemble, block, value
 
 import phipsi as pp
 from phipsi.model.tree import WORLD
-from phipsi.operators import Delta_phi, E_phi, H, Jm, M, S
+from phipsi.operators import Delta_phi, E_phi, G, H, Jm, M, S, phi, psi
+
+Phi, Psi, L = phi @ S, psi @ S, Delta_phi @ G
+SMALL = (*SERIAL, "tree_one_dof", "forest", "free_base_tree", "reflected_rotors")
 
 
 def own(k):
@@ -88,7 +102,7 @@ def joints_of(model, kind):
 # -- operators block by block ----------------------------------------------------------
 
 
-def riccati(model, q, axes="link"):
+def discrete_riccati(model, q, axes="link"):
     """(4.4)-(4.7) by a loop, tip to base: P, D, G, L(k) = phi(k+1,k) P H* D^-1 in the axes of k.
 
     Departures: L(1) with D^-1, not D; k runs to N (printed to N - 1, which
@@ -111,11 +125,6 @@ def riccati(model, q, axes="link"):
         G_[k] = P_[k] @ H_k.T @ np.linalg.inv(D_[k])
         L_[k] = block(model, Delta_, k, k) @ G_[k]
     return P_, D_, G_, L_
-
-
-def memoryless(model, parts, rows="body", columns="body"):
-    """diag[parts]."""
-    return assemble(model, lambda i, k: parts[k] if i == k else None, rows, columns)
 
 
 def shifted(model, q, products, axes):
@@ -145,7 +154,7 @@ class Sweeps:
         self.tipped = Tipped(machine, "link")
         self.model, self.tree = self.tipped.model, self.tipped.model.tree
         q = self.tipped.q
-        self.P, self.D, self.G, _ = riccati(self.model, q)
+        self.P, self.D, self.G, _ = discrete_riccati(self.model, q)
         dense = {x: pp.as_matrix(self.model, x, q) for x in (E_phi, H)}
         self.H = [block(self.model, dense[H], k, k, "joint") for k in range(len(self.tree))]
         self.phi = [
@@ -163,10 +172,6 @@ class Sweeps:
         return [
             np.linalg.solve(d, x - h @ s) for d, x, h, s in zip(self.D, T_, self.H, z, strict=True)
         ]
-
-    def by_joint(self, x):
-        """A joint-space vector as one vector per joint."""
-        return [x[joint.rows] for joint in self.model.joints]
 
     def by_body(self, expression):
         """A body-space vector as one row per body."""

@@ -1,10 +1,10 @@
-"""The recursions of [001] and [003] as plain loops over the bodies, in inertial axes.
+"""The recursions of [001], [002] and [003] as plain loops over the bodies.
 
 The second witness beside the operators: `State` is a machine at a random state
-with what the papers' loops read of each body, made of poses and joint maps;
-the loops are those printed, a sum over children taking the place of "k-1", so
-that they also run on trees. A body's number k counts parents first, as
-everywhere in the package.
+with what the papers' loops read of each body in inertial axes, made of poses
+and joint maps; the loops are those printed, a sum over children taking the
+place of "k-1", so that they also run on trees. A body's number k counts
+parents first, as everywhere in the package.
 """
 
 import functools
@@ -15,29 +15,42 @@ from types import SimpleNamespace
 import equations
 import machines
 import numpy as np
-from classical import phi_of, tilde
+from cases import ROTORS, SERIAL, TREES
+from classical import inertia_at_origin, phi_of, tilde
 from equations import STEP
 
 import phipsi as pp
 from phipsi.model.tree import WORLD
 
 # Every machine of the market on which results of 001 and 003 are shown, but mimic joints.
-SERIAL = (
-    "one_body",
-    "serial_revolute",
-    "serial_revolute_prismatic",
-    "serial_multidof",
-    "massless_intermediates",
-)
-BRANCHED = ("tree_one_dof", "tree_of_every_kind", "branching_tree", "forest")
-FREE_BASE = ("free_base_tree", "spacecraft")
-ROTORS = ("puma560", "reflected_rotors")
-WITHOUT_ROTORS = (*SERIAL, *BRANCHED, *FREE_BASE)
-ALL = (*WITHOUT_ROTORS, *ROTORS)
+WITHOUT_ROTORS = ("one_body", *SERIAL, "massless_intermediates", *TREES, "branching_tree")
+EVERY = (*WITHOUT_ROTORS, *ROTORS)
+
+
+class Loops:
+    """The papers' loops over the bodies of `self.model`.
+
+    What the loops below read of each body k are lists: phi(p,k), H, M, Jm.
+    """
+
+    @property
+    def inward(self):
+        """The papers' `for k = 1 ... N`: (k, its children)."""
+        tree = self.model.tree
+        return [(k, tree.children[k]) for k in tree.tip_to_base]
+
+    @property
+    def outward(self):
+        """The papers' `for k = N ... 1`: (k, its parent)."""
+        return list(enumerate(self.model.tree.parent))
+
+    def speeds(self, k, x):
+        """The part of a joint-space vector that belongs to joint k."""
+        return x[self.model.joints[k].rows]
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class State(Loops):
     """A machine at a state, with joint forces and accelerations, and a point on every tip.
 
     `f0` are the forces [N; F] of the points ON the environment, one row per
@@ -94,23 +107,18 @@ class State:
     @cached_property
     def M(self):
         """M(k) = [[I, m p~], [-m p~, m]], I the inertia about the joint [001 (2)]."""
-        result = []
-        for body, (R, _) in zip(self.model.bodies, self.poses, strict=True):
-            m, p = body.inertia.mass, R @ np.array(body.inertia.com)
-            steiner = m * (p @ p * np.eye(3) - np.outer(p, p))
-            J = R @ np.array(body.inertia.rotational) @ R.T + steiner
-            result.append(np.block([[J, m * tilde(p)], [-m * tilde(p), m * np.eye(3)]]))
-        return result
+        pairs = zip(self.model.bodies, self.poses, strict=True)
+        return [inertia_at_origin(body.inertia, R) for body, (R, _) in pairs]
 
     @cached_property
     def H(self):
-        return [H.T for H in joint_maps(self.model, self.q)]
+        return [H.T for H in motion_maps(self.model, self.q)]
 
     @cached_property
     def H_dot(self):
         """The rate of H in world axes."""
         moved = pp.integrate(self.model, self.q, 1j * STEP * self.v)
-        return [H.T.imag / STEP for H in joint_maps(self.model, moved)]
+        return [H.T.imag / STEP for H in motion_maps(self.model, moved)]
 
     @cached_property
     def Jm(self):
@@ -130,24 +138,9 @@ class State:
         """The vector from O(i) to O(k); from the world's origin if i is the world."""
         return self.poses[k][1] - (0.0 if i == WORLD else self.poses[i][1])
 
-    def speeds(self, k, x):
-        """The part of a joint-space vector that belongs to joint k."""
-        return x[self.model.joints[k].rows]
-
-    @property
-    def inward(self):
-        """The papers' `for k = 1 ... N`: (k, its children)."""
-        tree = self.model.tree
-        return [(k, tree.children[k]) for k in tree.tip_to_base]
-
-    @property
-    def outward(self):
-        """The papers' `for k = N ... 1`: (k, its parent)."""
-        return list(enumerate(self.model.tree.parent))
-
 
 @functools.cache
-def state(name, seed=0):
+def state_of(name, seed=0):
     """A machine of the market at a random state, a point on each of its tips.
 
     T is what other random accelerations take: of the size of the inertias, however
@@ -176,7 +169,7 @@ def poses(model, q):
     return result
 
 
-def joint_maps(model, q):
+def motion_maps(model, q):
     """H*(k) of every joint in world axes; q may be complex."""
     maps = []
     for joint, (R, _) in zip(model.joints, poses(model, q), strict=True):
@@ -274,9 +267,34 @@ def products(s, steps):
     return equations.assemble(s.model, block)
 
 
-def diagonal(s, blocks, rows="body", columns="body"):
-    """diag[blocks]."""
-    return equations.assemble(s.model, lambda i, k: blocks[k] if i == k else None, rows, columns)
+def whiten(s, loop, y):
+    """nu = D^-1 eps and eps = (I - H psi K) y by [001 (49)-(51)], [003 after (12)].
+
+    z = psi z + phi G y, eps = y - H z, inward.
+    """
+    z, eps, nu = {}, [], []
+    for k, children in s.inward:
+        z[k] = np.zeros(6)
+        for c in children:
+            z[k] = z[k] + loop.psi[c] @ z[c] + s.phi[c] @ loop.G[c] @ s.speeds(c, y)
+        eps.append(s.speeds(k, y) - s.H[k] @ z[k])
+        nu.append(np.linalg.solve(loop.D[k], eps[-1]))
+    return nu[::-1], eps[::-1]
+
+
+def smooth(s, loop, nu, bias=None):
+    """theta_ddot and lambda by [001 (72), (73)]; without a bias a by (52)-(54), [003 after (15)].
+
+    lambda = psi* lambda + H* nu + (I - G H)* a, theta_ddot = nu - G* (phi* lambda + a), outward.
+    """
+    bias = np.zeros((len(s.model.bodies), 6)) if bias is None else bias
+    theta_ddot, lambda_ = [], {WORLD: np.zeros(6)}
+    for k, p in s.outward:
+        pass_joint = np.eye(6) - loop.G[k] @ s.H[k]
+        lambda_[k] = loop.psi[k].T @ lambda_[p] + s.H[k].T @ nu[k] + pass_joint.T @ bias[k]
+        inner = s.phi[k].T @ lambda_[p] + bias[k]
+        theta_ddot.append(nu[k] - loop.G[k].T @ inner)
+    return theta_ddot, [lambda_[k] for k in s.model.tree.base_to_tip]
 
 
 def potential_energy(model, q):

@@ -6,21 +6,15 @@ import pytest
 from hypothesis import given, settings
 from machines import ALL_KINDS, SHAPES, custom, machines_with_states, random_machine, random_state
 from peers import pinocchio_bridge
+from peers.expressions import BIAS, FORWARD, GRAVITY, INVERSE, MASS
 
 import phipsi as pp
 from phipsi import joints
-from phipsi.operators import C, D, E, H, I, K, M, Mass, S_q, T, gravity, phi, psi, vector
+from phipsi.operators import C, D, H, I, K, T, psi
 from phipsi.scalars import cos, sin
 
 TOLERANCE = 1e-9
 
-# In the independent coordinates: where joints follow others, all is projected by S_q.
-vdot, force = vector("vdot", "coordinate"), vector("force", "coordinate")
-MASS = S_q.T @ Mass @ S_q
-BIAS = S_q.T @ C
-GRAVITY = S_q.T @ H @ phi @ M @ phi.T @ E @ gravity
-INVERSE = S_q.T @ (Mass @ S_q @ vdot + C)
-FORWARD = MASS.inv @ (force - BIAS)
 INNOVATIONS = (I - H @ psi @ K).T @ D.inv @ (I - H @ psi @ K) @ (T - C)
 
 
@@ -44,15 +38,20 @@ def in_pinocchio(model: pp.Model) -> pinocchio_bridge.PinMachine:
     return pinocchio_bridge.from_model(model, custom)
 
 
+def relative_difference(x: np.ndarray, y: np.ndarray) -> float:
+    """Relative to the largest entry."""
+    return np.abs(x - y).max() / max(np.abs(y).max(), 1e-6)
+
+
 def assert_agrees(model: pp.Model, q: np.ndarray, v: np.ndarray) -> None:
     """Mass, bias, gravity, inverse and forward dynamics, relative to the largest entry."""
     peer = in_pinocchio(model)
     rng = np.random.default_rng(len(model.bodies))
     acceleration, tau = rng.normal(size=(2, model.nv))
 
-    def check(what, ours, theirs):
-        error = np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-6)
-        assert error < TOLERANCE, f"{what} of {model.name} differs by {error:.1e}"
+    def check(what, ours, theirs, tolerance=TOLERANCE):
+        error = relative_difference(ours, theirs)
+        assert error < tolerance, f"{what} of {model.name} differs by {error:.1e}"
 
     check("mass matrix", pp.as_matrix(model, MASS, q), peer.mass_matrix(q))
     check("bias", pp.as_matrix(model, BIAS, q, v), peer.bias(q, v))
@@ -60,10 +59,15 @@ def assert_agrees(model: pp.Model, q: np.ndarray, v: np.ndarray) -> None:
     ours = pp.as_matrix(model, INVERSE, q, v, vdot=acceleration)
     check("inverse dynamics", ours, peer.inverse_dynamics(q, v, acceleration))
     theirs = peer.forward_dynamics(q, v, tau)
-    check("forward dynamics", pp.as_matrix(model, FORWARD, q, v, force=tau), theirs)
+    solved = np.linalg.solve(peer.mass_matrix(q), tau - peer.bias(q, v))
+    # aba and a solve with crba differ by up to 1e-9 on some chains of 40 bodies.
+    tolerance = max(TOLERANCE, 2.0 * relative_difference(solved, theirs))
+    assert tolerance < 1e-7
+    ours = pp.as_matrix(model, FORWARD, q, v, force=tau)
+    check("forward dynamics", ours, theirs, tolerance)
     if all(joint.mimic is None for joint in model.joints):
         ours = pp.as_matrix(model, INNOVATIONS, q, v, T=tau)
-        check("forward dynamics by innovations", ours, theirs)
+        check("forward dynamics by innovations", ours, theirs, tolerance)
 
 
 @given(

@@ -9,11 +9,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from peers import pinocchio_bridge
+from peers.expressions import BIAS, FORWARD, GRAVITY, INVERSE, MASS
 
 import phipsi as pp
 from phipsi.model.inertia import Placement
-from phipsi.model.urdf import load
-from phipsi.operators import C, E, H, M, Mass, S_q, gravity, phi, vector
 
 SHARED = "cmeel.prefix/share/example-robot-data/robots"
 FOLDER = Path(str(distribution("example-robot-data").locate_file(SHARED)))
@@ -47,19 +46,12 @@ REFUSED = {
     "alex_description/urdf/alex_psyonic_hands.urdf": "mimics the unknown joint 'index_q1'",
 }
 
-vdot, force = vector("vdot", "coordinate"), vector("force", "coordinate")
-MASS = S_q.T @ Mass @ S_q
-BIAS = S_q.T @ C
-GRAVITY = S_q.T @ H @ phi @ M @ phi.T @ E @ gravity
-INVERSE = S_q.T @ (Mass @ S_q @ vdot + C)
-FORWARD = MASS.inv @ (force - BIAS)
-
 STATES = 3
 
 
 @cache
 def read(file: str, base: str) -> tuple[pp.Model, pinocchio_bridge.PinMachine]:
-    machine = load(FOLDER / file, base=base)
+    machine = pp.load(FOLDER / file, base=base)
     return machine, pinocchio_bridge.from_urdf(machine, FOLDER / file, base)
 
 
@@ -120,7 +112,7 @@ def test_forward_dynamics_agrees(pair):
 )
 def test_mimic_joints_agree_with_pinocchios_own(file):
     """Not projected by the bridge: Pinocchio reads the <mimic> elements itself."""
-    machine = load(FOLDER / file)
+    machine = pp.load(FOLDER / file)
     peer = pinocchio_bridge.from_urdf(machine, FOLDER / file, mimic=True)
     assert any(joint.mimic for joint in machine.joints)
     assert machine.nv == peer.model.nv
@@ -136,10 +128,10 @@ def test_every_file_loads_or_is_refused_for_its_reason(file):
     for base in ("fixed", "free"):
         if file in REFUSED:
             with pytest.raises(pp.ModelError, match=REFUSED[file]):
-                load(FOLDER / file, base=base)
+                pp.load(FOLDER / file, base=base)
             if "mimic" not in REFUSED[file]:
                 return
-        machine = load(FOLDER / file, base=base, mimic="independent")
+        machine = pp.load(FOLDER / file, base=base, mimic="independent")
         peer = pinocchio_bridge.from_urdf(machine, FOLDER / file, base)
         check_frames(machine, peer)
         check_mass(machine, peer, FOLDER / file, base)

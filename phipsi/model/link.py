@@ -1,0 +1,107 @@
+"""A link: one body with its joint, as the user gave it, and what is checked of it alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+
+from phipsi.errors import ModelError
+from phipsi.model.inertia import Inertia, Placement, number
+from phipsi.model.joints import Fixed, JointKind
+from phipsi.model.model import UNLIMITED, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A body, the joint that carries it, and the name of its parent."""
+
+    name: str
+    parent: str
+    joint_name: str
+    kind: JointKind
+    placement: Placement
+    inertia: Inertia
+    limits: Limits
+    damping: float
+    friction: float
+    rotor_inertia: float
+    gear_ratio: float
+    mimic: tuple[str, float, float] | None
+
+
+def check_carrier(what: str, name: str) -> str:
+    """The name of a body, or of the world."""
+    if not isinstance(name, str):
+        raise ModelError(f"{what} is {name!r}; expected a body's name, or 'world'")
+    return name
+
+
+def check_kind(kind: JointKind) -> None:
+    """A joint kind that is possible."""
+    if not isinstance(kind, JointKind):
+        raise ModelError(
+            f"joint is {kind!r}; expected a kind of phipsi.joints, as joints.Revolute((0, 0, 1))"
+        )
+    problem = kind.problem()
+    if problem:
+        raise ModelError(problem)
+
+
+def check_limits(limits: Limits) -> Limits:
+    """Limits in numbers, the lower one not above the upper."""
+    if limits is UNLIMITED:
+        return limits
+    if not isinstance(limits, Limits) or not all(
+        (type(x) is float or isinstance(x, Real)) and not math.isnan(x)
+        for x in (limits.lower, limits.upper, limits.velocity, limits.effort)
+    ):
+        raise ModelError(
+            f"limits is {limits!r}; expected numbers, as Limits(lower=-1.0, upper=1.0)"
+        )
+    if limits.lower > limits.upper:
+        raise ModelError(
+            f"the limits of the joint are [{limits.lower}, {limits.upper}]; "
+            "lower must not exceed upper"
+        )
+    return limits
+
+
+def check_motor(link: Link) -> None:
+    """A motor needs a gear, an inertia of its own, and a joint that moves."""
+    if link.rotor_inertia < 0.0:
+        raise ModelError(f"rotor_inertia is {link.rotor_inertia:g}; it must not be negative")
+    if link.gear_ratio == 0.0:
+        raise ModelError("gear_ratio is 0; give the motor turns per joint turn")
+    if link.rotor_inertia and isinstance(link.kind, Fixed):
+        raise ModelError(
+            f"joint {link.joint_name!r} is Fixed and has a rotor_inertia; "
+            "a motor needs a joint that moves"
+        )
+
+
+def check_mimic(
+    joint_name: str, kind: JointKind, mimic: tuple[str, float, float]
+) -> tuple[str, float, float]:
+    """(source, ratio, offset), of a joint that can follow another."""
+    try:
+        source, ratio, offset = mimic
+        if not isinstance(source, str):
+            raise TypeError
+    except (TypeError, ValueError):
+        raise ModelError(f"mimic is {mimic!r}; expected (joint name, ratio, offset)") from None
+    if not can_mimic(kind):
+        raise ModelError(
+            f"joint {joint_name!r} is {type(kind).__name__}; "
+            "only a joint with one coordinate can follow another"
+        )
+    return (
+        source,
+        number("mimic ratio", ratio, "rad or m per rad or m of the joint it follows"),
+        number("mimic offset", offset, "rad or m"),
+    )
+
+
+def can_mimic(kind: JointKind) -> bool:
+    """Whether a joint can follow, and lead: it has one coordinate."""
+    return (kind.nq, kind.nv) == (1, 1)

@@ -1,0 +1,111 @@
+"""as_matrix: inverses and roots that do not exist, and how exact those are that do."""
+
+import machines
+import numpy as np
+import pytest
+from refusals import Q2, refusal
+from symbols import A, assert_close
+
+import phipsi as pp
+from phipsi import joints
+from phipsi.lowering.dense import as_matrix
+from phipsi.operators import D, I, J, Jm, K, Mass, Omega, P, S, T, V, Y, phi, psi, tau
+
+
+def massless_tip():
+    builder = pp.ModelBuilder("massless tip", strict=False)
+    builder.add_body("arm", mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+    builder.add_body("tip", "arm", joints.Revolute((0, 1, 0)), position=(1, 0, 0))
+    return builder.build()
+
+
+@pytest.mark.parametrize("expression", [P, D, D.inv, psi, K, Y, Omega], ids=str)
+def test_vanishing_pivot_names_the_joint(expression):
+    assert refusal(massless_tip(), expression, [0.1, 0.2], error=pp.SolveError) == (
+        "the articulated inertia D of joint 'tip_joint' vanishes: nothing outboard of it resists "
+        "its motion; give its bodies mass, or the joint a rotor inertia"
+    )
+
+
+def test_massless_machine_still_has_what_needs_no_pivot():
+    model = massless_tip()
+    mass = as_matrix(model, Mass, [0.1, 0.2])
+    assert not mass[1].any()
+    assert "`Mass` is singular" in refusal(model, Mass.inv, [0.1, 0.2], error=pp.SolveError)
+
+
+def test_pivot_that_vanishes_at_one_state_of_a_batch_is_found():
+    """A point mass swung onto the axis of the hub that carries it: nothing resists the hub."""
+    builder = pp.ModelBuilder("swing")
+    builder.add_body("hub", joint=joints.Revolute((0, 0, 1)))
+    builder.add_body("point", "hub", joints.Revolute((0, 1, 0)), mass=1.0, com=(0.1, 0.0, 0.3))
+    model = builder.build()
+    fine, onto_the_axis = [0.0, 0.0], [0.0, -np.arctan2(0.1, 0.3)]
+    inverse = as_matrix(model, D.inv, fine)
+    assert_close(inverse, np.diag([1 / 0.1**2, 1 / (0.1**2 + 0.3**2)]))
+    message = refusal(model, D.inv, [fine, onto_the_axis], error=pp.SolveError)
+    assert message.startswith("the articulated inertia D of joint 'hub_joint' vanishes")
+
+
+def test_pivot_that_is_roundoff_counts_as_vanishing():
+    builder = pp.ModelBuilder("point on its axis")
+    builder.add_body("point", joint=joints.Revolute((1, 2, 3)), mass=2.0, com=(0.1, 0.2, 0.3))
+    message = refusal(builder.build(), D, [0.4], error=pp.SolveError)
+    assert "joint 'point_joint' vanishes" in message
+
+
+def test_singular_block_is_named():
+    model = machines.MARKET["reflected_rotors"]()
+    without = next(joint.name for joint in model.joints if joint.rotor_inertia == 0.0)
+    assert refusal(model, Jm.inv, model.neutral(), error=pp.SolveError) == (
+        f"`Jm` at joint {without!r} is singular at this configuration"
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_singular_inverse_is_found_also_where_roundoff_hides_it(seed):
+    """Six dimensions of a point by five joints: J Mass^-1 J* has rank 5."""
+    model = pp.chain(5)
+    q = model.random(np.random.default_rng(seed))
+    compliance = J @ Mass.inv @ J.T
+    message = refusal(model, compliance.inv, q, points=[pp.point("link5")], error=pp.SolveError)
+    assert message == "`J @ Mass.inv @ J.T` is singular at this configuration"
+
+
+def test_inverse_times_a_vector_is_as_exact_as_a_solve():
+    """|Mass y - x| is roundoff of |Mass| |y| where Mass is ill-conditioned and y small.
+
+    The explicit inverse times x is not: it loses the condition number, here 1e6.
+    """
+    model = pp.chain(40)
+    q = model.neutral()
+    mass = as_matrix(model, Mass, q)
+    forces = mass @ np.random.default_rng(0).normal(size=40)
+
+    def residual(y):
+        return np.linalg.norm(mass @ y - forces) / np.linalg.norm(mass) / np.linalg.norm(y)
+
+    assert residual(as_matrix(model, Mass.inv @ T, q, T=forces)) < 1e-15
+    assert residual(as_matrix(model, Mass.inv, q) @ forces) > 1e-14
+
+
+def test_inverse_does_not_mind_units():
+    """Small is not singular: blocks of 1e-30 and 1e30 are inverted."""
+    model = pp.chain(2)
+    blocks = [1e-30 * np.eye(6), 1e30 * np.eye(6)]
+    inverse = as_matrix(model, (A @ (I + 0 * phi)).inv, model.neutral(), A=blocks)
+    assert_close(inverse @ np.diag([1e-30] * 6 + [1e30] * 6), np.eye(12))
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        (tau, "`tau` at body 'link1' has no square root: it is not symmetric"),
+        (-1 * D, "`-D` at joint 'joint1' has no square root: it is not positive definite"),
+        (D - D, "`D - D` at joint 'joint1' has no square root: it is not positive definite"),
+        (S[V], "`S[V]` at body 'link1' has no square root: it is not symmetric"),
+    ],
+    ids=str,
+)
+def test_operator_without_a_root_is_named(arm, expression, why):
+    assert refusal(arm, expression.sqrt, Q2, [0.1, 0.2], error=pp.SolveError) == why
