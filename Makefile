@@ -1,28 +1,29 @@
-# Every target sets up what it needs, from a bare machine with Python 3.11 or newer.
+# Every target sets up what it needs, from a machine with Python 3.11 or newer and a package index.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# `make test` draws the same random examples every time and insists on the peers;
-# plain `.venv/bin/pytest` explores, and skips what is not installed.
+# `make test` draws the same random examples every time, plain `.venv/bin/pytest` new ones;
+# both compare with the peers, libraries that only the extra `peers` installs.
 HYPOTHESIS_PROFILE ?= ci
 PYTEST_FLAGS ?= -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs format clean
+.PHONY: help demo test lint docs format clean named-python
 .DELETE_ON_ERROR:
 
 help:
-	@echo 'make demo    run examples/00_ground.py: a robot arm, its operators, its accelerations'
-	@echo 'make test    all checks: lint, docs, tests'
+	@echo 'make demo    run examples/00_ground.py: a two-arm spacecraft, its operators, its motion'
+	@echo 'make test    all checks: lint, docs, tests; a few minutes'
 	@echo 'make lint    ruff, mypy, import layers'
 	@echo 'make docs    build the documentation into docs/_build/html'
 	@echo 'make format  rewrite the sources in the house format'
-	@echo 'make clean   remove .venv and everything else that was made here'
+	@echo 'make clean   remove .venv, demo/ and everything else that was made here'
 	@echo
-	@echo 'The first run creates .venv; later runs reuse it. Another interpreter: make demo PYTHON=python3.12'
+	@echo 'The first run creates .venv, in about half a minute for the demo; later runs reuse it.'
+	@echo 'Another interpreter: make clean, then make demo PYTHON=python3.12'
 
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/00_ground.py
@@ -50,7 +51,7 @@ format: $(VENV)/.dev
 	@$(BIN)/ruff format --quiet .
 
 clean:
-	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ---- set-up: one stamp per set of packages, renewed when pyproject.toml changes
@@ -65,18 +66,37 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.created
 	@$(PIP) --editable '.[dev,docs,peers,plot]'
 	@touch $@
 
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+VERSION := import sys; print("%d.%d" % sys.version_info[:2])
+define REFUSE
+echo "phipsi needs Python 3.11 or newer, and '$(PYTHON)' is not: $$('$(PYTHON)' --version 2>&1)" >&2; \
+echo "Install one, or name it: make PYTHON=/path/to/python3.12 ..." >&2; \
+exit 1
+endef
+
+# An interpreter that was named is taken or refused; others are tried only if none was.
+ifeq ($(origin PYTHON),file)
+OTHERS := python3.14 python3.13 python3.12 python3.11
+else
+OTHERS :=
+$(VENV)/.created: | named-python
+endif
+
+named-python:
+	@if ! '$(PYTHON)' -c '$(NEW_ENOUGH)' 2>/dev/null; then $(REFUSE); fi
+	@if [ -e $(VENV)/.created ]; then \
+	    named=$$('$(PYTHON)' -c '$(VERSION)'); used=$$($(BIN)/python -c '$(VERSION)'); \
+	    if [ "$$named" != "$$used" ]; then \
+	        echo "== reusing $(VENV) ($$used); make clean first to change it"; \
+	    fi; \
+	fi
+
 $(VENV)/.created:
 	@found=; \
-	for python in '$(PYTHON)' python3.14 python3.13 python3.12 python3.11; do \
-	    if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-	        found=$$python; break; \
-	    fi; \
+	for python in '$(PYTHON)' $(OTHERS); do \
+	    if "$$python" -c '$(NEW_ENOUGH)' 2>/dev/null; then found=$$python; break; fi; \
 	done; \
-	if [ -z "$$found" ]; then \
-	    echo "phipsi needs Python 3.11 or newer, and '$(PYTHON)' is not: $$('$(PYTHON)' --version 2>&1)" >&2; \
-	    echo "Install one, or name it: make PYTHON=/path/to/python3.12 ..." >&2; \
-	    exit 1; \
-	fi; \
+	if [ -z "$$found" ]; then $(REFUSE); fi; \
 	if ! "$$found" -c 'import ensurepip, venv' 2>/dev/null; then \
 	    echo "$$found cannot create virtual environments: its venv module is missing." >&2; \
 	    echo "On Debian and Ubuntu: apt install python3-venv" >&2; \

@@ -9,12 +9,12 @@ copyright = f"2026, {author}"
 version = release = installed_version("phipsi")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["colon_fence"]  # no math: its fonts would come over the network
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # a signature shows its annotations; the text does not repeat them
+autodoc_typehints = "none"  # the text says what each argument is, with its shape and unit
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 

@@ -159,8 +159,9 @@ class Dual:
         pairs = zip(self.derivatives, other.derivatives, strict=True)
         return Dual(quotient, [(a - quotient * b) / other.value for a, b in pairs])
 
-    def __pow__(self, exponent: int) -> Dual:
-        return self.chain(self.value**exponent, exponent * self.value ** (exponent - 1))
+    def __pow__(self, exponent: float) -> Dual:
+        slope = exponent * self.value ** (exponent - 1) if exponent else 0.0  # 0^-1 is no number
+        return self.chain(self.value**exponent, slope)
 
     def __sub__(self, other: Scalar) -> Dual:
         return self + (-other)

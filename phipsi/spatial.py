@@ -231,10 +231,11 @@ def _near_zero(
 ) -> Scalar:
     """The power series where x is small, `closed_form(x)` elsewhere."""
     small = less(x, _SMALL)
-    series = coefficients[-1] + 0.0 * x
+    near, far = where(small, x, 0.0 * x), where(small, 1.0 + 0.0 * x, x)  # both are evaluated
+    series = coefficients[-1] + 0.0 * near
     for coefficient in reversed(coefficients[:-1]):
-        series = coefficient + x * series
-    return where(small, series, closed_form(where(small, 1.0 + 0.0 * x, x)))
+        series = coefficient + near * series
+    return where(small, series, closed_form(far))
 
 
 def cosine(x: Scalar) -> Scalar:

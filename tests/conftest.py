@@ -27,7 +27,7 @@ PEERS = ("pin", "mujoco", "example-robot-data")
 
 
 def pytest_configure(config):
-    """Refuse to skip the comparisons with other libraries where they are required."""
+    """Say at once which peer is missing, where the comparisons with them are required."""
     if not os.environ.get("PHIPSI_REQUIRE_PEERS"):
         return
     for name in PEERS:

@@ -270,6 +270,8 @@ WRONG = {
     "NaN": ([*UNIT[:5], NAN], [0] * 5, "q[5] is nan; expected finite numbers"),
     "NaN in a batch": (UNIT, [[0] * 5, [0, 0, NAN, 0, 0]], "dq[1, 2] is nan"),
     "infinity": (UNIT, [0, -math.inf, 0, 0, 0], "dq[1] is -inf"),
+    "huge": (UNIT, [0, 0, 1e200, 0, 0], "dq[2] is 1e+200; expected numbers below 1e+60"),
+    "huge complex": (UNIT, [0, 0, complex(1e308, 1e308), 0, 0], "expected numbers below 1e+60"),
     "complex NaN": (UNIT, [0, complex(0, NAN), 0, 0, 0], "dq[1] is nanj"),
     "None in a list": ([*UNIT[:5], None], [0] * 5, "q[5] is nan; expected finite numbers"),
     "not unit": (
@@ -308,6 +310,25 @@ def test_difference_names_its_own_arguments(machine):
         pp.difference(machine, UNIT, [NAN, *UNIT[1:]])
     with pytest.raises(InputError, match="q0 \\(2, 6\\), q1 \\(3, 6\\)"):
         pp.difference(machine, [UNIT] * 2, [UNIT] * 3)
+
+
+@pytest.mark.parametrize(
+    "model", [None, "arm", pp.ModelBuilder()], ids=lambda model: type(model).__name__
+)
+def test_what_is_no_model_is_refused(model):
+    for function in (pp.integrate, pp.difference):
+        with pytest.raises(InputError, match=f"expected a Model, got {type(model).__name__}$"):
+            function(model, UNIT, UNIT)
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_large_steps_stay_on_the_manifold(batch):
+    """The direction of a huge turn is roundoff; its length is not."""
+    model = pp.examples.spacecraft()
+    dq = np.full((*batch, model.nv), 1e50)
+    moved = pp.integrate(model, model.neutral(), dq)
+    assert_allclose(np.linalg.norm(moved[..., :4], axis=-1), 1.0, rtol=1e-15)
+    assert np.isfinite(moved).all()
 
 
 @given(st.floats(-4e-7, 4e-7))

@@ -16,6 +16,7 @@ from phipsi.operators import (
     D,
     Gamma_delta,
     H,
+    I,
     J,
     M,
     Mass,
@@ -220,3 +221,14 @@ def test_complex_step_passes_through_the_cholesky_factor():
     rate = as_matrix(model, D, moved).imag / STEP
     assert_close(step @ root.T + root @ step.T, rate)
     assert np.array_equal(step, np.tril(step))
+
+
+def test_deep_expressions_need_no_recursion(arm):
+    """Two thousand nested products, sums and transposes of turns by a right angle."""
+    step = operator("Z", "body", "body")
+    turn = [np.kron(np.eye(3), [[0.0, -1.0], [1.0, 0.0]])] * 2
+    expression = step
+    for _ in range(500):
+        expression = (2 * I + step @ expression.T).T - 2 * I
+    result = as_matrix(arm, expression, Q2, Z=turn)
+    assert np.array_equal(np.abs(result @ result.T), np.eye(12))

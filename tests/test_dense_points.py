@@ -24,13 +24,7 @@ def test_points_must_be_passed_or_written(arm, expression):
     ("points", "message"),
     [
         ([], "points: the list is empty; pass points=[pp.point(...), ...]"),
-        (
-            pp.point("tip"),
-            "points: expected a list of pp.point(...), got Point(frame='tip', "
-            "position=(0.0, 0.0, 0.0))",
-        ),
         (5, "points: expected a list of pp.point(...), got 5"),
-        (["tip"], "points: expected pp.point(body_or_frame, position), got 'tip'"),
         ([[0, 0, 0]], "points: expected pp.point(body_or_frame, position), got [0, 0, 0]"),
         ([None], "points: expected pp.point(body_or_frame, position), got None"),
     ],
@@ -40,8 +34,17 @@ def test_points_that_are_none_are_refused(arm, points, message):
 
 
 def test_letter_at_something_else_than_points_is_refused(arm):
-    message = refusal(arm, J("tip"), Q2)
-    assert message == "points: expected pp.point(body_or_frame, position), got 'tip'"
+    message = refusal(arm, J(5), Q2)
+    assert message == "points: expected pp.point(body_or_frame, position), got 5"
+
+
+def test_name_stands_for_the_origin_of_its_frame(arm):
+    """A frame's name, or a single point, where points are asked for."""
+    tip = pp.point("tip")
+    known = pp.as_matrix(arm, J(tip), Q2, axes="world")
+    for expression, points in ((J("tip"), None), (J, "tip"), (J, ["tip"]), (J, tip)):
+        assert np.array_equal(pp.as_matrix(arm, expression, Q2, None, "world", points), known)
+    assert "has no frame 'tpi'; did you mean 'tip'?" in refusal(arm, J("tpi"), Q2)
 
 
 def test_unknown_frame_of_a_point_lists_the_known_ones(arm):
@@ -125,6 +128,7 @@ def test_points_on_the_world_do_not_move():
         ),
         (HH(2), "no joint 2; expected a name or a number from 0 to 1"),
         (HH(-1), "no joint -1; expected a name or a number from 0 to 1"),
+        (HH(True), "no joint True; expected a name or a number from 0 to 1"),
         (HH(1.5), "no joint 1.5; expected a name or a number from 0 to 1"),
         (HH(None), "no joint None; expected a name or a number from 0 to 1"),
         (HH(0, 1), "joint 'joint1' has no speed 1; expected a number from 0 to 0"),
@@ -135,3 +139,15 @@ def test_points_on_the_world_do_not_move():
 )
 def test_joint_or_speed_that_is_none_is_refused(arm, letter, message):
     assert refusal(arm, letter, Q2).startswith(message)
+
+
+@pytest.mark.parametrize("wrong", ["tip", None, np.zeros(3)], ids=repr)
+def test_only_a_point_can_be_located(arm, wrong):
+    with pytest.raises(pp.InputError, match=r"^locate: expected pp.point\(body_or_frame"):
+        arm.locate(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, np.array(["world", "tip"])], ids=repr)
+def test_only_a_name_finds_a_frame(arm, wrong):
+    with pytest.raises(pp.InputError, match="has no frame"):
+        arm.frame(wrong)

@@ -36,6 +36,7 @@ def test_open_identity_has_no_matrix(arm):
         (None, "q has shape ()"),
         (np.zeros((2, 3)), "q has shape (2, 3)"),
         ([0.0, np.nan], "q[1] is nan; expected finite numbers"),
+        ([0.0, -1e70], "q[1] is -1e+70; expected numbers below 1e+60"),
         ([[0.0, 1.0], [np.inf, 0.0]], "q[1, 0] is inf; expected finite numbers"),
         (["a", "b"], "q: expected numbers, got ['a', 'b']"),
         ([[0.0, 1.0], [2.0]], "q: expected numbers, got [[0.0, 1.0], [2.0]]"),
@@ -166,7 +167,7 @@ def test_two_symbols_of_one_name_are_refused(arm):
     )
 
 
-@pytest.mark.parametrize("axes", ["World", "body", "", None, 3])
+@pytest.mark.parametrize("axes", ["World", "body", "", None, 3, np.array(["link", "world"])])
 def test_unknown_axes_are_refused(arm, axes):
     message = refusal(arm, H, Q2, axes=axes)
     assert message.startswith(f"axes: unknown {axes!r}; ")
@@ -210,3 +211,15 @@ def test_limit_is_about_memory_not_about_bodies():
     model = pp.chain(100)
     assert as_matrix(model, H @ phi, model.neutral()).shape == (100, 600)
     assert dense.LARGEST < 1e10
+
+
+def test_size_of_joint_space_is_explained_where_joints_follow_others():
+    builder = pp.ModelBuilder("gripper")
+    bar = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.1, 0.1, 0.1)}
+    builder.add_body("finger", **bar)
+    builder.add_body("thumb", mimic=("finger_joint", -1.0, 0.0), **bar)
+    message = refusal(builder.build(), Mass @ T, [0.1], T=[1.0])
+    assert message == (
+        "T has shape (1,); expected (*batch, 2), the size of joint space (mimic joints count, "
+        "nv is 1: S_q projects) of 'gripper' being 2"
+    )

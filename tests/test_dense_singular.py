@@ -9,7 +9,7 @@ from symbols import A, assert_close
 import phipsi as pp
 from phipsi import joints
 from phipsi.lowering.dense import as_matrix
-from phipsi.operators import D, I, J, Jm, K, Mass, Omega, P, S, T, V, Y, phi, psi, tau
+from phipsi.operators import D, I, J, Jm, K, Mass, Omega, P, S, S_q, T, V, Y, phi, psi, tau
 
 
 def massless_tip():
@@ -31,7 +31,19 @@ def test_massless_machine_still_has_what_needs_no_pivot():
     model = massless_tip()
     mass = as_matrix(model, Mass, [0.1, 0.2])
     assert not mass[1].any()
-    assert "`Mass` is singular" in refusal(model, Mass.inv, [0.1, 0.2], error=pp.SolveError)
+    assert refusal(model, Mass.inv, [0.1, 0.2], error=pp.SolveError) == (
+        "`Mass` is singular at this configuration: it hardly resists the motion of joint "
+        "'tip_joint'"
+    )
+
+
+def test_singular_mass_of_independent_coordinates_names_the_joint_that_leads():
+    builder = pp.ModelBuilder("idle pair", strict=False)
+    builder.add_body("arm", mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+    builder.add_body("lead", "arm")
+    builder.add_body("follow", "arm", mimic=("lead_joint", 2.0, 0.0))
+    message = refusal(builder.build(), (S_q.T @ Mass @ S_q).inv, [[0.1, 0.2]], error=pp.SolveError)
+    assert message.endswith("it hardly resists the motion of joint 'lead_joint'")
 
 
 def test_pivot_that_vanishes_at_one_state_of_a_batch_is_found():
@@ -52,6 +64,29 @@ def test_pivot_that_is_roundoff_counts_as_vanishing():
     builder.add_body("point", joint=joints.Revolute((1, 2, 3)), mass=2.0, com=(0.1, 0.2, 0.3))
     message = refusal(builder.build(), D, [0.4], error=pp.SolveError)
     assert "joint 'point_joint' vanishes" in message
+
+
+@pytest.mark.parametrize(("length", "mass"), [(1e-9, 1e-24), (1e-3, 1e-6), (1e9, 1e20)])
+def test_pivots_do_not_mind_units(length, mass):
+    """Small is not singular: D of a tiny machine is that of a large one, scaled."""
+    one, other = pp.chain(4), pp.chain(4, length, mass)
+    q = one.random(np.random.default_rng(0))
+    assert_close(as_matrix(other, D, q) / (mass * length**2), as_matrix(one, D, q))
+
+
+def test_light_joint_of_a_heavy_body_is_not_singular():
+    """A tonne that turns as easily as a coin: mass does not resist a rotation about it."""
+    builder = pp.ModelBuilder("top")
+    builder.add_body("top", mass=1e3, inertia=(1e-12, 1e-12, 1e-12))
+    assert_close(as_matrix(builder.build(), D, [0.3]), [[1e-12]])
+
+
+def test_gimbal_lock_is_named():
+    builder = pp.ModelBuilder("gyroscope")
+    builder.add_body("wheel", joint=joints.SphericalEuler("zyx"), mass=1.0, inertia=(1, 1, 1.5))
+    message = refusal(builder.build(), D, [0.1, np.pi / 2, 0.2], error=pp.SolveError)
+    assert message.startswith("the articulated inertia D of joint 'wheel_joint' is singular")
+    assert message.endswith("speeds are not independent at this configuration, as at gimbal lock")
 
 
 def test_singular_block_is_named():

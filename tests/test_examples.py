@@ -164,6 +164,7 @@ WRONG = {
     "text": (("3",), "n is '3'; expected a number of bodies"),
     "no length": ((2, 0.0), "the length in metres of a rod is 0.0; expected a positive number"),
     "text length": ((2, "1 m"), "the length in metres of a rod is '1 m'; expected a positive"),
+    "huge length": ((2, 1e200), "the length in metres of a rod is 1e+200; expected a positive"),
     "no mass": ((2, 1.0, 0.0), "the mass in kilograms of a rod is 0.0; expected a positive"),
     "NaN mass": ((2, 1.0, math.nan), "the mass in kilograms of a rod is nan; expected a positive"),
 }
@@ -175,6 +176,13 @@ def test_impossible_rods_are_refused(function, arguments, message):
     with pytest.raises(InputError) as caught:
         function(*arguments)
     assert message in str(caught.value)
+
+
+def test_tiny_rods_are_scaled_large_ones():
+    """Also where the square of their length is no floating-point number."""
+    one, tiny = (pp.chain(1, length).bodies[0].inertia for length in (1.0, 1e-170))
+    assert_allclose(np.multiply(tiny.com, 1e170), one.com, rtol=1e-15)
+    assert_allclose(tiny.rotational, np.zeros((3, 3)), atol=1e-300)
 
 
 def test_numpy_integers_count_bodies():
@@ -204,3 +212,8 @@ def test_single_body_of_a_small_case_falls_as_published():
     com = (pose @ [*model.bodies[-1].inertia.com, 1.0])[:3]
     assert_allclose(qdd, [-9.81 * com[0] / (1.0 + 0.25), 0.0, 0.0], rtol=1e-12)
     assert small_cases()["rbdl"]["double_chain"]["qdd"] == [-5.886, 3.924]
+
+
+def test_model_points_at_its_report():
+    assert repr(pp.examples.puma560()).endswith("23.45 kg, 3 remarks in .report>")
+    assert repr(pp.examples.spacecraft()).endswith("440 kg>")

@@ -33,6 +33,17 @@ def undifferentiable(q):
     return [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], [0.0, 0.0, 0.0]
 
 
+def stretched(q):
+    """Differentiable, and a rotation, at q = 0 alone."""
+    return [[1.0 + q[0], 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0.0, 0.0, 0.0]
+
+
+def array_pose(q):
+    """Right for one state: a NumPy array cannot hold batches beside plain numbers."""
+    R, l = cam(q)
+    return np.array(R), np.array(l)
+
+
 PROBLEMS = {
     "zero axis": (Revolute((0, 0, 0)), "the axis of a Revolute joint has length zero; give a"),
     "zero prismatic axis": (Prismatic((0, 0, 0)), "Prismatic joint has length zero"),
@@ -48,6 +59,12 @@ PROBLEMS = {
     "short axis": (Revolute((0, 1)), "is (0.0, 1.0); expected three numbers, as (0, 0, 1)"),
     "no axis": (Revolute(None), "is None; expected three numbers"),
     "letter for an axis": (Revolute("z"), "is 'z'; expected three numbers"),
+    "digits for an axis": (Revolute("123"), "is '123'; expected three numbers"),
+    "tuple of letters for an axis": (Revolute(("x", 0, 1)), "expected three numbers"),
+    "axis too large for floats": (Revolute((10**400, 0, 1)), "expected three numbers"),
+    "huge pitch": (Helical(joints.Z, 1e200), "the pitch of a Helical joint is 1e+200"),
+    "pitch too large for floats": (Helical(joints.Z, 10**400), "expected a finite number of"),
+    "true pitch": (Helical(joints.Z, True), "the pitch of a Helical joint is True"),
     "infinite pitch": (Helical(joints.Z, math.inf), "the pitch of a Helical joint is inf"),
     "text pitch": (Helical(joints.Z, "5 mm"), "is '5 mm'; expected a finite number of metres"),
     "Euler repeats": (SphericalEuler("zzx"), "'zzx' of a SphericalEuler joint does not span"),
@@ -55,8 +72,13 @@ PROBLEMS = {
     "Euler length": (SphericalEuler("zy"), "give three of x, y, z"),
     "Euler number": (SphericalEuler(123), "give three of x, y, z"),
     "no pose": (Custom(None, 1), "needs a callable pose(q) -> (R, l) and an integer size"),
-    "no size": (Custom(cam, 0), "and an integer size, 1 or more"),
-    "text size": (Custom(cam, "1"), "and an integer size, 1 or more"),
+    "no size": (Custom(cam, 0), "and an integer size, 1 to 6"),
+    "text size": (Custom(cam, "1"), "and an integer size, 1 to 6"),
+    "true size": (Custom(cam, True), "and an integer size, 1 to 6"),
+    "seven freedoms": (Custom(cam, 7), "and an integer size, 1 to 6"),
+    "methods of q": (Custom(lambda q: (q[0].matrix(), [0.0] * 3), 1), "fails at q = 0 ('float'"),
+    "rotation at 0 alone": (Custom(stretched, 1), "which fails at q = [0.001]"),
+    "arrays": (Custom(array_pose, 1), "cannot take a batch, an array for each of q ("),
     "pose that raises": (Custom(rocker, 1), "fails at q = 0 (not enough values to unpack"),
     "pose of nothing": (Custom(lambda q: None, 1), "fails at q = 0"),
     "R too small": (Custom(lambda q: ([[1.0]], [0.0] * 3), 1), "a 3x3 matrix and a 3-vector"),

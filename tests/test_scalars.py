@@ -92,6 +92,7 @@ ARITHMETIC = {
     "product": lambda x, y: x * y,
     "quotient": lambda x, y: x / y,
     "square": lambda x, y: x**2 + y**3,
+    "first and zeroth power": lambda x, y: x**1 * y**0,
     "reciprocal power": lambda x, y: x**-2,
     "constants on the left": lambda x, y: 2.0 + 3.0 * x - (1.0 - y) / 2.0 + 4.0 / y,
     "constants on the right": lambda x, y: (x + 2.0) * 3.0 - (y - 1.0) / 2.0,
@@ -111,6 +112,14 @@ def test_dual_arithmetic_equals_complex_step(operation):
         operation(complex(x), complex(y, STEP)).imag / STEP,
     ]
     assert_allclose(result.derivatives, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3])
+def test_power_of_a_dual_of_duals_at_zero_is_a_number(exponent):
+    """x^n has all its derivatives at 0: the second one is 2 for n = 2, else 0."""
+    y = Dual(Dual(0.0, (1.0,)), (1.0,)) ** exponent
+    slope = Dual.lift(y.derivatives[0], 1)
+    assert (slope.value, slope.derivatives) == (float(exponent == 1), (2.0 * (exponent == 2),))
 
 
 def test_arrays_on_the_left_of_a_dual_broadcast_into_it():

@@ -1,6 +1,7 @@
 """What does not fit is refused when it is typed, with a sentence that says why."""
 
 import operator as python
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -53,8 +54,7 @@ def refusal(build, *arguments, error=pp.SpaceError):
 # -- products --------------------------------------------------------------------------
 
 
-def test_misfit_is_told_as_the_design_promises():
-    """DESIGN section 5, word for word."""
+def test_misfit_is_told_word_for_word():
     assert refusal(lambda: phi @ M @ H) == (
         "cannot compose M @ H in `phi @ M @ H`\n"
         "  H maps body space to joint space; M starts from body space. Did you mean H.T?"
@@ -279,6 +279,9 @@ def test_scalar_that_is_none_is_refused(build, message):
 
 def test_integer_beyond_the_floats_is_refused():
     assert refusal(lambda: 10**400 * M).endswith("expected a finite number")
+    assert refusal(lambda: M / 10**400).endswith("expected a finite number")
+    assert refusal(lambda: M / 1e-320) == "cannot multiply `M` by inf; expected a finite number"
+    assert refusal(lambda: M / Fraction(1, 10**400)) == "cannot divide `M` by zero"
 
 
 def test_scalar_expressions_multiply_from_both_sides():

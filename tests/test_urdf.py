@@ -318,3 +318,10 @@ def test_the_name_is_the_files_where_robot_has_none(tmp_path):
     file = tmp_path / "nameless.urdf"
     file.write_text("<robot><link name='a'/></robot>")
     assert load(file).name == "nameless"
+
+
+def test_gravity_is_the_callers(tmp_path):
+    file = tmp_path / "robot.urdf"
+    file.write_text('<robot name="r"><link name="a"/></robot>')
+    assert load(file).gravity == (0.0, 0.0, -9.81)
+    assert load(file, gravity=(0, 0, -1.62)).gravity == (0.0, 0.0, -1.62)

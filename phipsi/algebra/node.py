@@ -145,9 +145,10 @@ class Node:
     def __truediv__(self, other: object) -> Node:
         if not isinstance(other, Real):
             raise SpaceError(f"cannot divide `{self}` by {other!r}; multiply by its .inv instead")
-        if other == 0:
+        divisor = _number(other, self, "divide")
+        if divisor == 0:
             raise SpaceError(f"cannot divide `{self}` by zero")
-        return scale(1 / float(other), self)
+        return scale(1 / divisor, self)
 
     def __rtruediv__(self, other: object) -> Node:
         raise SpaceError(f"cannot divide {other!r} by `{self}`; multiply by its .inv instead")
@@ -490,16 +491,16 @@ def _operand(other: object, form: str, node: Node) -> Node:
     )
 
 
-def _number(factor: object, operand: Node) -> int | float:
-    """A finite number to multiply by, or a SpaceError."""
+def _number(factor: object, operand: Node, verb: str = "multiply") -> int | float:
+    """A finite number to multiply or divide by, or a SpaceError."""
     if not isinstance(factor, Real) or isinstance(factor, bool):
-        raise SpaceError(f"cannot multiply `{operand}` by {factor!r}; expected a real number")
+        raise SpaceError(f"cannot {verb} `{operand}` by {factor!r}; expected a real number")
     try:
         number = float(factor)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise SpaceError(f"cannot multiply `{operand}` by {factor}; expected a finite number")
+        raise SpaceError(f"cannot {verb} `{operand}` by {factor}; expected a finite number")
     return int(factor) if isinstance(factor, Integral) else number
 
 

@@ -14,6 +14,11 @@ def walk(node: Node) -> Iterator[Node]:
             continue
         seen.add(node)
         yield node
-        stack.extend(reversed(node.children))
-        if isinstance(node, Symbol) and node.definition is not None:
-            stack.append(node.definition)
+        stack.extend(reversed(made_of(node)))
+
+
+def made_of(node: Node) -> tuple[Node, ...]:
+    """What an expression is made of: its children, or the definition of a letter."""
+    if isinstance(node, Symbol) and node.definition is not None:
+        return (node.definition,)
+    return node.children

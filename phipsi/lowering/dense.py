@@ -26,8 +26,8 @@ from phipsi.algebra.node import (
     Symbol,
     Transpose,
 )
-from phipsi.algebra.spaces import BODY, JOINT, SCALAR, Causality, Space
-from phipsi.algebra.walk import walk
+from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Causality, Space
+from phipsi.algebra.walk import made_of, walk
 from phipsi.errors import InputError, SolveError, name_choices
 from phipsi.lowering.inputs import Inputs
 from phipsi.lowering.letters import LETTERS, Kinematics, star
@@ -71,7 +71,8 @@ def as_matrix(
             `alpha = A + [0; omega x v]` in world axes.
         points: what the bare letters B and J stand for; or write `B(pp.point(...))`.
         values: of the free symbols by name: T, beta_dot, f0, the user's own, in
-            the axes asked for. A block-diagonal operator takes one block per
+            the axes asked for. T and beta_dot have the rows of joint space: nv, and
+            those of mimic joints. A block-diagonal operator takes one block per
             body or joint, each (*batch, rows, columns).
 
     Returns:
@@ -96,7 +97,7 @@ def as_matrix(
         raise InputError(
             f"as_matrix: the space of `{expression}` is open; compose it with an operator"
         )
-    if axes not in AXES:
+    if not isinstance(axes, str) or axes not in AXES:
         raise InputError(f"axes: unknown {axes!r}; {name_choices(str(axes), AXES)}")
     inputs = Inputs(model, expression, q, v, points, values)
     _check_size(expression, inputs)
@@ -123,9 +124,15 @@ class DenseMachine:
     # -- expressions -------------------------------------------------------------------
 
     def matrix(self, node: Node) -> np.ndarray:
-        """The matrix of an expression."""
-        if node not in self._matrices:
-            self._matrices[node] = self._evaluate(node)
+        """The matrix of an expression; what it is made of first, without recursion."""
+        stack = [node]
+        while stack:
+            parts = [part for part in made_of(stack[-1]) if part not in self._matrices]
+            stack.extend(parts)
+            if not parts:
+                last = stack.pop()
+                if last not in self._matrices:
+                    self._matrices[last] = self._evaluate(last)
         return self._matrices[node]
 
     @singledispatchmethod
@@ -206,7 +213,24 @@ class DenseMachine:
         """
         if operand.causality is Causality.MEMORYLESS and operand.target in (BODY, JOINT):
             return self._by_block(operand, function)
-        return function(self.matrix(operand), f"`{operand}`")
+        try:
+            return function(self.matrix(operand), f"`{operand}`")
+        except SolveError as error:
+            raise SolveError(f"{error}{self._name_freest(operand)}") from None
+
+    def _name_freest(self, operand: Node) -> str:
+        """The joint that a singular operator hardly resists, as a clause."""
+        if operand.target not in (JOINT, COORDINATES):
+            return ""
+        matrix = self.matrix(operand).reshape(-1, *self.matrix(operand).shape[-2:])
+        _, sizes, rows = np.linalg.svd(matrix.real)
+        worst = np.argmin(sizes[:, -1] / sizes[:, 0])
+        entry = int(np.argmax(np.abs(rows[worst, -1])))
+        places = ((joint, joint.rows) for joint in self.model.joints)
+        if operand.target is COORDINATES:
+            places = ((joint, joint.v) for joint in self.model.leaders)
+        name = next(joint.name for joint, at in places if at.start <= entry < at.stop)
+        return f": it hardly resists the motion of joint {name!r}"
 
     def _by_block(self, operand: Node, function: BlockFunction) -> np.ndarray:
         """function(block, its name) on each diagonal block, zero elsewhere."""

@@ -19,7 +19,7 @@ from phipsi.algebra.walk import walk
 from phipsi.errors import InputError, name_choices
 from phipsi.lowering.letters import OF_SPEEDS, SPATIAL
 from phipsi.model.configuration import check_array, check_configuration, check_speeds
-from phipsi.model.model import Model, Point
+from phipsi.model.model import Model, Point, point
 
 
 class Inputs:
@@ -86,9 +86,9 @@ class Inputs:
 
     # -- points ------------------------------------------------------------------------
 
-    def points_of(self, arguments: Sequence[Point]) -> Sequence[Point]:
+    def points_of(self, arguments: Sequence[Point | str]) -> Sequence[Point]:
         """The points of a letter: its own, or those passed."""
-        return arguments or self.points
+        return checked_points(arguments) if arguments else self.points
 
     def _count_points(self, passed: bool) -> set[int]:
         """How many points the letters stand for; several numbers make point space unclear."""
@@ -98,8 +98,11 @@ class Inputs:
                 "B and J stand for points: pass points=[pp.point(...), ...] or write "
                 "B(pp.point(...))"
             )
-        counts = {len(checked_points(x.arguments)) for x in at_points if x.arguments}
-        return counts | {len(self.points)} if passed else counts
+        lists = [checked_points(x.arguments) for x in at_points if x.arguments]
+        lists += [self.points] if passed else []
+        for one in chain.from_iterable(lists):
+            self.model.locate(one)  # InputError for an unknown name, before any work
+        return set(map(len, lists))
 
     def _point_sizes(self) -> list[int]:
         if not self.point_counts:
@@ -130,11 +133,17 @@ class Inputs:
                 )
         return {x: self._checked_value(x, values[name]) for name, x in free.items()}
 
+    def _mimic_hint(self, space: Space) -> str:
+        """Why joint space is larger than nv, where it is."""
+        if space is not JOINT or len(self.model.leaders) == len(self.model.joints):
+            return ""
+        return f" (mimic joints count, nv is {self.model.nv}: S_q projects)"
+
     def _checked_value(self, letter: Symbol, value: Any) -> list[np.ndarray]:
         """A free symbol's value: a vector or number as one block, an operator by blocks."""
         name, rows = letter.name, self.sizes(letter.target)
         if letter.is_vector:
-            size = f"the size of {letter.target}"
+            size = f"the size of {letter.target}{self._mimic_hint(letter.target)}"
             return [check_array(name, value, (sum(rows),), size, self.model)[..., None]]
         if letter.is_scalar:
             return [check_array(name, value, (), "a number", self.model)[..., None, None]]
@@ -176,17 +185,18 @@ def _describe(letter: Symbol) -> str:
     return f"a block-diagonal map of {letter.source} to {letter.target}"
 
 
-def checked_points(points: Sequence[Point]) -> tuple[Point, ...]:
-    """The points as a tuple, or InputError."""
+def checked_points(points: Sequence[Point | str]) -> tuple[Point, ...]:
+    """The points as a tuple, a name being the origin of that frame; or InputError."""
     try:
-        checked = tuple(points)
+        given = (points,) if isinstance(points, (str, Point)) else tuple(points)
     except TypeError:
         raise InputError(f"points: expected a list of pp.point(...), got {points!r}") from None
+    checked = tuple(point(x) if isinstance(x, str) else x for x in given)
     if not checked:
         raise InputError("points: the list is empty; pass points=[pp.point(...), ...]")
-    for point in checked:
-        if not isinstance(point, Point):
-            raise InputError(f"points: expected pp.point(body_or_frame, position), got {point!r}")
+    for one in checked:
+        if not isinstance(one, Point):
+            raise InputError(f"points: expected pp.point(body_or_frame, position), got {one!r}")
     return checked
 
 

@@ -18,13 +18,13 @@ from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Space
 from phipsi.errors import InputError, SolveError
 from phipsi.model.configuration import joint_coordinates, joint_speeds
-from phipsi.model.model import Point
+from phipsi.model.model import Joint, Point
 from phipsi.model.tree import WORLD
 
 if TYPE_CHECKING:
     from phipsi.lowering.dense import DenseMachine
 
-PIVOT = 1e-14  # relative to P: a pivot D below this is roundoff of zero
+PIVOT = 1e-14  # relative to the composite inertia: a pivot D below this is roundoff of zero
 VELOCITY = np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])  # [omega; v] -> [0; v]
 SPATIAL = len(VELOCITY)  # size of the base's and of a point's block; a body brings its own
 
@@ -164,13 +164,7 @@ def _(m: DenseMachine) -> np.ndarray:
 @letter(op.R)
 def _(m: DenseMachine) -> np.ndarray:
     """tip_to_base: R(k) = M(k) + sum_c phi(k,c) R(c) phi*(k,c) [000 (5.44)]."""
-    phi = m.kinematics.phi
-    R = [np.array(body.inertia.matrix, m.dtype) for body in m.model.bodies]
-    for k in m.model.tree.tip_to_base:
-        p = m.model.tree.parent[k]
-        if p != WORLD:
-            R[p] = R[p] + phi[k] @ R[k] @ star(phi[k])
-    return m.diagonal(BODY, BODY, R)
+    return m.diagonal(BODY, BODY, _composite(m))
 
 
 @letter(op.P)
@@ -197,24 +191,61 @@ def _(m: DenseMachine) -> np.ndarray:
     return m.diagonal(BODY, BODY, Y)
 
 
+def _composite(m: DenseMachine) -> list[np.ndarray]:
+    """R(k) of every body."""
+    phi = m.kinematics.phi
+    R = [np.array(body.inertia.matrix, m.dtype) for body in m.model.bodies]
+    for k in m.model.tree.tip_to_base:
+        p = m.model.tree.parent[k]
+        if p != WORLD:
+            R[p] = R[p] + phi[k] @ R[k] @ star(phi[k])
+    return R
+
+
 def _articulated(m: DenseMachine) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """P(k) and D(k) of every body; SolveError names the joint whose D vanishes."""
-    phi, H_star = m.kinematics.phi, m.kinematics.H_star
+    phi, H_star, R = m.kinematics.phi, m.kinematics.H_star, _composite(m)
     P = [np.array(body.inertia.matrix, m.dtype) for body in m.model.bodies]
     D: list[np.ndarray] = [np.empty(0)] * len(P)
     for k in m.model.tree.tip_to_base:
         joint, p = m.model.joints[k], m.model.tree.parent[k]
-        D[k] = star(H_star[k]) @ P[k] @ H_star[k] + joint.reflected_inertia * np.eye(joint.kind.nv)
-        pivots = np.linalg.eigvalsh(D[k].real)
-        if np.any(pivots[..., 0] <= PIVOT * np.abs(P[k]).max(axis=(-2, -1))):
-            raise SolveError(
-                f"the articulated inertia D of joint {joint.name!r} vanishes: nothing outboard "
-                "of it resists its motion; give its bodies mass, or the joint a rotor inertia"
-            )
+        Jm = joint.reflected_inertia
+        D[k] = star(H_star[k]) @ P[k] @ H_star[k] + Jm * np.eye(joint.kind.nv)
+        if _vanishes(D[k].real, Jm + _moved_inertia(R[k], H_star[k])):
+            raise SolveError(_vanishing_pivot(joint))
         if p != WORLD:
             felt = P[k] - P[k] @ H_star[k] @ np.linalg.solve(D[k], star(H_star[k]) @ P[k])
             P[p] = P[p] + phi[k] @ felt @ star(phi[k])
     return P, D
+
+
+def _moved_inertia(R: np.ndarray, H_star: np.ndarray) -> np.ndarray:
+    """How large H R H* can be, for each speed: roundoff of D is relative to this.
+
+    From the norms of the 3 x 3 blocks, so that neither units nor axes matter.
+    """
+    N = np.abs(R).reshape(*R.shape[:-2], 2, 3, 2, 3).max(axis=(-3, -1))
+    h = np.abs(H_star).reshape(*H_star.shape[:-2], 2, 3, H_star.shape[-1]).max(axis=-2)
+    return np.sum(h * (N @ h), axis=-2)
+
+
+def _vanishes(D: np.ndarray, size: np.ndarray) -> bool:
+    """Whether D, relative to what its speeds move, has a pivot that is roundoff of zero."""
+    unit = np.sqrt(np.where(size > 0.0, size, 1.0))
+    pivots = np.linalg.eigvalsh(D / unit[..., :, None] / unit[..., None, :])
+    return bool(np.any(pivots[..., 0] <= PIVOT))
+
+
+def _vanishing_pivot(joint: Joint) -> str:
+    """What to tell of a joint whose D is singular."""
+    subject = f"the articulated inertia D of joint {joint.name!r}"
+    remedy = "give its bodies mass, or the joint a rotor inertia"
+    if joint.kind.nv == 1:
+        return f"{subject} vanishes: nothing outboard of it resists its motion; {remedy}"
+    return (
+        f"{subject} is singular: nothing outboard of it resists one of its motions ({remedy}), "
+        "or its speeds are not independent at this configuration, as at gimbal lock"
+    )
 
 
 # -- sensitivities ---------------------------------------------------------------------
@@ -273,15 +304,19 @@ def _joint_axis(m: DenseMachine, *joint_and_axis: Any) -> tuple[int, int]:
     joint, axis = (*joint_and_axis, 0)[:2]
     n = len(m.model.joints)
     i = m.model.index(joint) if isinstance(joint, str) else joint
-    if not isinstance(i, (int, np.integer)) or not 0 <= i < n:
+    if not _is_index(i, n):
         raise InputError(f"no joint {joint!r}; expected a name or a number from 0 to {n - 1}")
     speeds = m.model.joints[i].kind.nv
-    if not isinstance(axis, (int, np.integer)) or not 0 <= axis < speeds:
+    if not _is_index(axis, speeds):
         raise InputError(
             f"joint {m.model.joints[i].name!r} has no speed {axis!r}; expected a number "
             f"from 0 to {speeds - 1}"
         )
     return int(i), int(axis)
+
+
+def _is_index(i: Any, n: int) -> bool:
+    return isinstance(i, (int, np.integer)) and not isinstance(i, bool) and bool(0 <= i < n)
 
 
 # -- vectors ---------------------------------------------------------------------------

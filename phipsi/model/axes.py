@@ -13,9 +13,12 @@ X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 def make_unit(kind: object, field: str) -> None:
     """Store an axis as a tuple of length one; leave an impossible one for `problem`."""
+    axis = getattr(kind, field)
+    if isinstance(axis, (str, bytes)):  # "123" is no axis, though its letters are numbers
+        return
     try:
-        axis = tuple(float(x) for x in getattr(kind, field))
-    except (TypeError, ValueError):
+        axis = tuple(float(x) for x in axis)
+    except (TypeError, ValueError, OverflowError):
         return
     if len(axis) == 3 and any(axis) and all(map(math.isfinite, axis)):
         largest = max(map(abs, axis))
@@ -28,13 +31,17 @@ def make_unit(kind: object, field: str) -> None:
 def axis_problem(kind: object, field: str) -> str | None:
     """Why an axis is none."""
     axis, what = getattr(kind, field), f"the {field} of a {type(kind).__name__} joint"
-    if not isinstance(axis, tuple) or len(axis) != 3:
+    if not _is_triple(axis):
         return f"{what} is {axis!r}; expected three numbers, as (0, 0, 1)"
     if not all(math.isfinite(x) for x in axis):
         return f"{what} is {axis}; expected finite numbers"
     if not any(axis):
         return f"{what} has length zero; give a direction, as (0, 0, 1)"
     return None
+
+
+def _is_triple(axis: object) -> bool:
+    return isinstance(axis, tuple) and len(axis) == 3 and all(type(x) is float for x in axis)
 
 
 def parallel_problem(kind: object, first: Vector, second: Vector) -> str | None:

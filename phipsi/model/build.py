@@ -21,7 +21,7 @@ from phipsi.model.link import (
     check_mimic,
     check_motor,
 )
-from phipsi.model.model import UNLIMITED, Body, Frame, Joint, Limits, Mimic, Model
+from phipsi.model.model import EARTH, UNLIMITED, Body, Frame, Joint, Limits, Mimic, Model
 from phipsi.model.tree import WORLD, WORLD_NAME, depth_first
 
 REVOLUTE_Z = Revolute()
@@ -46,8 +46,12 @@ class ModelBuilder:
     added after their children; coordinates follow the joints depth-first in
     the order added. What is refused is not added: mend it and go on.
 
-    A reader of files passes `where(body, part)`: where the file tells this of
-    the body, as text to put in front of every message.
+    Args:
+        name: of the machine.
+        gravity: acceleration of free fall in world axes, m/s^2.
+        strict: refuse unphysical inertias and joints that move no mass.
+        where: for a reader of files, `where(body, part)`: where the file tells this
+            of the body, as text to put in front of every message.
 
     >>> import phipsi as pp
     >>> builder = pp.ModelBuilder("pendulum")
@@ -59,7 +63,7 @@ class ModelBuilder:
     def __init__(
         self,
         name: str = "machine",
-        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        gravity: ArrayLike = EARTH,
         strict: bool = True,
         *,
         where: Where = nowhere,
@@ -95,14 +99,25 @@ class ModelBuilder:
         """Add a body and the joint that carries it.
 
         Args:
-            name: of the body. parent: a body's name, or "world".
-            joint: a kind of `phipsi.joints`; `Fixed()` welds the body to its parent.
+            name: of the body.
+            parent: a body's name, or "world".
+            joint: a kind of `phipsi.joints`, a turn about z by default; `Fixed()` welds
+                the body to its parent.
             joint_name: by default "<name>_joint".
-            position, rotation: of the joint frame in the parent's frame; 3x3, or None for I.
-            mass, com, inertia: kg; m in the body's frame; kg m^2 about the mass centre,
-                body axes, 3x3 or its diagonal.
-            rotor_inertia, gear_ratio: of the joint's motor; adds `Jm = ratio^2 inertia`.
-            mimic: (joint, ratio, offset), a one-dof joint that this one follows.
+            position: of the joint frame's origin in the parent's frame, m.
+            rotation: of the joint frame, 3x3: its axes, as columns, in the parent's;
+                None for the parent's own.
+            mass: kg.
+            com: the mass centre in the body's frame, m.
+            inertia: about the mass centre in body axes, kg m^2; 3x3 or its diagonal.
+            limits: `pp.Limits(lower, upper, velocity, effort)`. `Model.random` stays
+                within the first two; nothing else enforces them.
+            damping: N m s or N s/m; kept for you to read, it enters no letter.
+            friction: N m or N; kept likewise.
+            rotor_inertia: of the joint's motor about its own axis, kg m^2.
+            gear_ratio: motor turns per joint turn; adds `Jm = gear_ratio^2 rotor_inertia`.
+            mimic: (joint, ratio, offset), a joint of one coordinate that this one
+                follows, `q = ratio q_leader + offset`.
 
         Raises:
             ModelError: names the body, and says what to do.
@@ -113,8 +128,8 @@ class ModelBuilder:
         with self._naming(name, "kind"):
             check_kind(joint)
         with self._naming(name, "limits"):
-            limits = check_limits(limits or UNLIMITED)
-        own_name = joint_name or f"{name}_joint"
+            limits = check_limits(UNLIMITED if limits is None else limits)
+        own_name = f"{name}_joint" if joint_name is None else joint_name
         if mimic is not None:
             with self._naming(name, "mimic"):
                 mimic = check_mimic(own_name, joint, mimic)
@@ -149,7 +164,14 @@ class ModelBuilder:
         position: ArrayLike = (0.0, 0.0, 0.0),
         rotation: ArrayLike | None = None,
     ) -> None:
-        """Name a frame fixed on a body, or on the world."""
+        """Name a frame fixed on a body, or on the world.
+
+        Args:
+            name: of the frame; bodies and frames share their names.
+            body: the name of the body or welded link that carries it, or "world".
+            position: of its origin in the body's frame, m.
+            rotation: 3x3: its axes, as columns, in those of the body; None for the same.
+        """
         self._check_name(name)
         with self._naming(name, "joint", what="frame"):
             frame = check_carrier("body", body), Placement.of(rotation, position)
@@ -175,6 +197,17 @@ class ModelBuilder:
         joint. It adds no coordinate: its angle follows the joint's, so mass
         matrix and bias carry its gyroscopic and off-diagonal coupling exactly.
         The reflected form, `rotor_inertia` of `add_body`, leaves these out.
+
+        Args:
+            name: of the rotor, a body like others.
+            joint: the name of the joint that it drives, of one coordinate.
+            on: the name of the body that holds the stator.
+            axis: of its spin, in the axes of that body.
+            gear_ratio: rotor turns per joint turn; negative if they turn oppositely.
+            position: of the rotor's frame in that of the body, m.
+            mass: kg; the body that carries it must not count it too.
+            com: the mass centre in the rotor's frame, m.
+            inertia: about the mass centre, kg m^2; 3x3 or its diagonal.
         """
         with self._naming(name, "kind"):
             spin = Revolute(vector3("axis", axis))
@@ -266,7 +299,7 @@ class ModelBuilder:
             raise ModelError(f"the name {name!r} is taken in {self.name!r}; give another one")
 
     def _check_joint_name(self, name: str) -> str:
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not name:
             raise ModelError(f"joint_name is {name!r}; expected a text")
         if name in self._joint_names:
             raise ModelError(

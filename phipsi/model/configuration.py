@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.errors import InputError
+from phipsi.model.inertia import HUGE
 from phipsi.model.model import Joint, Model
 from phipsi.scalars import Scalar
 
@@ -27,7 +28,9 @@ def integrate(model: Model, q: ArrayLike, dq: ArrayLike) -> np.ndarray:
     tangent.
 
     Args:
-        q: (*batch, nq). dq: (*batch, nv), times a step if it is a velocity.
+        model: the machine.
+        q: (*batch, nq).
+        dq: (*batch, nv), times a step if it is a velocity.
 
     Returns:
         (*batch, nq); unit quaternions stay unit.
@@ -54,7 +57,9 @@ def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
     subtracted.
 
     Args:
-        q0, q1: (*batch, nq).
+        model: the machine.
+        q0: where the tangent starts, (*batch, nq).
+        q1: where it leads, (*batch, nq).
 
     Returns:
         (*batch, nv).
@@ -96,6 +101,8 @@ def columns(x: np.ndarray, part: slice) -> list[Scalar]:
 
 def check_configuration(model: Model, name: str, q: ArrayLike) -> np.ndarray:
     """q as an array of finite numbers (*batch, nq) with unit quaternions, or InputError."""
+    if not isinstance(model, Model):
+        raise InputError(f"model: expected a Model, got {type(model).__name__}")
     array = check_array(name, q, (model.nq,), "nq", model)
     for joint in model.leaders:
         part = joint.kind.quaternion
@@ -119,7 +126,7 @@ def check_speeds(model: Model, name: str, v: ArrayLike) -> np.ndarray:
 def check_array(
     name: str, value: ArrayLike, shape: Sequence[int], size: str, model: Model
 ) -> np.ndarray:
-    """An array of finite numbers whose last axes have this shape, or InputError.
+    """An array of finite numbers, none huge, whose last axes have this shape, or InputError.
 
     Computing is at least in double precision. Complex numbers pass, so that
     derivatives can be taken by a complex step, and long doubles do.
@@ -138,9 +145,12 @@ def check_array(
             f"{name} has shape {array.shape}; expected {expected}, "
             f"{size} of {model.name!r} being {', '.join(map(str, shape))}"
         )
-    if not np.isfinite(array).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise InputError(f"{name}{list(where)} is {array[where]}; expected finite numbers")
+    with np.errstate(over="ignore"):  # of the length of a complex number
+        sensible = np.abs(array) <= HUGE  # NaN is not
+    if not sensible.all():
+        where = tuple(int(i) for i in np.argwhere(~sensible)[0])
+        text = "finite numbers" if not np.isfinite(array[where]) else f"numbers below {HUGE:g}"
+        raise InputError(f"{name}{list(where)} is {array[where]}; expected {text}")
     return array
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from phipsi import spatial
 from phipsi.errors import InputError
 from phipsi.model.build import ModelBuilder
-from phipsi.model.inertia import HERE, Inertia, Placement, Vector3
+from phipsi.model.inertia import HERE, HUGE, Inertia, Placement, Vector3
 from phipsi.model.joints import (
     Free,
     JointKind,
@@ -167,7 +167,7 @@ def _add_rods(
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
         raise InputError(f"n is {n!r}; expected a number of bodies, 1 or more")
     for what, x in (("length in metres", length), ("mass in kilograms", mass)):
-        if not isinstance(x, Real) or not 0.0 < x < math.inf:
+        if not isinstance(x, Real) or not 0.0 < x <= HUGE:
             raise InputError(f"the {what} of a rod is {x!r}; expected a positive number")
     rod = _rod((length, 0.0, 0.0), mass)
     parent, position = WORLD_NAME, (0.0, 0.0, 0.0)
@@ -180,8 +180,8 @@ def _add_rods(
 def _rod(tip: Vector3, mass: float) -> dict[str, Any]:
     """Mass properties of a round rod from the origin to its tip, a tenth as thick as long."""
     end = np.array(tip, dtype=float)
-    length = float(np.linalg.norm(end))
-    along = np.outer(end, end) / length**2
+    length = math.hypot(*end)
+    along = np.outer(end / length, end / length)
     radius = 0.05 * length
     across = mass * (length**2 / 12.0 + radius**2 / 4.0)
     inertia = across * (np.eye(3) - along) + 0.5 * mass * radius**2 * along

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from phipsi.spatial import Matrix
 Rows3 = tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
 Vector3 = tuple[float, float, float]
 
+HUGE = 1e60  # no quantity in SI units is larger; products of a few stay finite
 PHYSICAL_TOLERANCE = 1e-9  # relative; a thin plate meets the triangle inequality with equality
 ROTATION_TOLERANCE = 1e-6  # a rotation matrix may be rounded to six digits
 
@@ -198,12 +198,12 @@ def rows3(what: str, value: Any) -> Rows3:
 
 
 def _real(value: object) -> float:
-    """A finite float; text, truth values, complex numbers and the rest raise."""
+    """A float of sensible size; text, truth values, complex numbers and the rest raise."""
     if type(value) is not float:
         if isinstance(value, (bool, np.bool_, str, bytes, complex, np.complexfloating)):
             raise TypeError
         value = float(value)  # type: ignore[arg-type]
-    if not math.isfinite(value):
+    if not -HUGE <= value <= HUGE:
         raise ValueError
     return value
 

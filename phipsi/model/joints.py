@@ -27,11 +27,12 @@ import numpy as np
 from phipsi import spatial
 from phipsi.model import axes
 from phipsi.model.axes import X, Y, Z
+from phipsi.model.inertia import HUGE
 from phipsi.scalars import Dual, Scalar, cos, sin
 from phipsi.spatial import IDENTITY3, ZERO3, Matrix, Vector
 
 # What a user's pose(q) raises when it is given or returns the wrong thing.
-_POSE_ERRORS = (TypeError, ValueError, IndexError, KeyError, ArithmeticError)
+_POSE_ERRORS = (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError)
 
 
 class JointKind(ABC):
@@ -155,7 +156,9 @@ class Helical(_Axial):
         return spatial.transpose([[*self.axis, *spatial.scale(self.pitch, self.axis)]])
 
     def problem(self) -> str | None:
-        if not isinstance(self.pitch, Real) or not math.isfinite(self.pitch):
+        if isinstance(self.pitch, bool) or not (
+            isinstance(self.pitch, Real) and -HUGE <= self.pitch <= HUGE
+        ):
             return (
                 f"the pitch of a Helical joint is {self.pitch!r}; "
                 "expected a finite number of metres per radian"
@@ -361,7 +364,7 @@ class Free(JointKind):
 class Custom(JointKind):
     """A joint given by its transform alone.
 
-    `pose(q)` takes n scalars and returns (R, l), with the functions of
+    `pose(q)` takes n scalars, 1 to 6, and returns (R, l) as nested lists, with the functions of
     `phipsi.scalars` where it needs sin or sqrt. The speeds are the rates of
     the coordinates; H* and its derivatives follow by differentiating `pose`:
     `H*_a = [vee(R* D_a R); R* D_a l]`.
@@ -370,7 +373,7 @@ class Custom(JointKind):
     >>> def cam(q):  # rolls about z on a circle of radius 0.2
     ...     c, s = cos(q[0]), sin(q[0])
     ...     return [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], [0.2 * c, 0.2 * s, 0.0]
-    >>> [row[0] for row in Custom(cam, 1).motion_map([0.5])]
+    >>> [round(row[0], 6) for row in Custom(cam, 1).motion_map([0.5])]
     [0.0, 0.0, 1.0, 0.0, 0.2, 0.0]
     """
 
@@ -406,29 +409,59 @@ class Custom(JointKind):
         return [[[x.derivatives[a] for x in row] for row in H] for a in range(n)]
 
     def problem(self) -> str | None:
-        if not callable(self.pose) or not isinstance(self.size, int) or self.size < 1:
-            return (
-                "a Custom joint needs a callable pose(q) -> (R, l) and an integer size, 1 or more"
-            )
-        zero = [0.0] * self.size
+        is_size = isinstance(self.size, int) and not isinstance(self.size, bool)
+        if not callable(self.pose) or not is_size or not 1 <= self.size <= 6:
+            return "a Custom joint needs a callable pose(q) -> (R, l) and an integer size, 1 to 6"
+        beside = [1e-3 * (i + 1) for i in range(self.size)]  # what turns at 0 may stretch there
+        return (
+            self._pose_problem([0.0] * self.size, "0")
+            or self._pose_problem(beside, str(beside))
+            or self._derivative_problem()
+            or self._batch_problem()
+        )
+
+    def _pose_problem(self, q: list[Scalar], where: str) -> str | None:
+        """Why pose(q) is none."""
         try:
-            R, l = self.pose(zero)
+            R, l = self.pose(q)
             R, l = [[float(x) for x in row] for row in R], [float(x) for x in l]
         except _POSE_ERRORS as error:
-            return f"pose(q) of a Custom joint fails at q = 0 ({error}); it must return (R, l)"
+            return (
+                f"pose(q) of a Custom joint fails at q = {where} ({error}); it must return (R, l)"
+            )
         if [len(row) for row in R] != [3, 3, 3] or len(l) != 3:
             return "pose(q) of a Custom joint must return (R, l), a 3x3 matrix and a 3-vector"
         if not spatial.is_rotation(R, 1e-9):
-            return "pose(q) of a Custom joint returns an R that is no rotation; R R* must be I"
+            return (
+                "pose(q) of a Custom joint returns an R that is no rotation; R R* must be I, "
+                f"which fails at q = {where}"
+            )
         if not all(map(math.isfinite, l)):
             return f"pose(q) of a Custom joint returns the position {l}; expected finite numbers"
+        return None
+
+    def _derivative_problem(self) -> str | None:
+        """Why H* cannot be had, nor its derivatives."""
         try:
-            self.map_derivatives(zero)
+            self.map_derivatives([0.0] * self.size)
         except _POSE_ERRORS as error:
             return (
                 f"pose(q) of a Custom joint cannot be differentiated at q = 0 ({error}); "
                 "write it with sin, cos, sqrt ... of phipsi.scalars, and where(less(a, b), x, y) "
                 "for `x if a < b else y`"
+            )
+        return None
+
+    def _batch_problem(self) -> str | None:
+        """Why q cannot be a batch: each scalar of R and l must be one number, or one a state."""
+        try:
+            R, l = self.pose([np.zeros(2)] * self.size)
+            for x in (*(x for row in R for x in row), *l):
+                np.broadcast_to(x, 2)
+        except _POSE_ERRORS as error:
+            return (
+                f"pose(q) of a Custom joint cannot take a batch, an array for each of q ({error}); "
+                "return R and l as nested lists of scalars, not as arrays"
             )
         return None
 

@@ -57,7 +57,7 @@ def check_limits(limits: Limits) -> Limits:
         for x in (limits.lower, limits.upper, limits.velocity, limits.effort)
     ):
         raise ModelError(
-            f"limits is {limits!r}; expected numbers, as Limits(lower=-1.0, upper=1.0)"
+            f"limits is {limits!r}; expected pp.Limits(lower=-1.0, upper=1.0) of numbers"
         )
     if limits.lower > limits.upper:
         raise ModelError(
@@ -86,7 +86,7 @@ def check_mimic(
     """(source, ratio, offset), of a joint that can follow another."""
     try:
         source, ratio, offset = mimic
-        if not isinstance(source, str):
+        if isinstance(mimic, str) or not isinstance(source, str):
             raise TypeError
     except (TypeError, ValueError):
         raise ModelError(f"mimic is {mimic!r}; expected (joint name, ratio, offset)") from None

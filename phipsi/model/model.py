@@ -19,12 +19,20 @@ from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Vector3, ve
 from phipsi.model.joints import JointKind
 from phipsi.model.tree import WORLD, WORLD_NAME, Tree
 
+EARTH = (0.0, 0.0, -9.81)  # gravity, z up
 BODY_SIZE = 6  # of a rigid body; a flexible one adds its modes
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a joint can reach, as the file states it; infinite where it says nothing."""
+    """What a joint can reach, as the file states it; infinite where it says nothing.
+
+    Args:
+        lower: least coordinate, rad or m.
+        upper: greatest coordinate, rad or m.
+        velocity: greatest speed, rad/s or m/s.
+        effort: greatest force of its motor, N m or N.
+    """
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -51,6 +59,20 @@ class Joint:
     `q` and `v` are its slices of the model's coordinates and speeds; a mimic
     joint shows those of the joint it follows. `rows` is its slice of joint
     space, in which mimic joints count too.
+
+    Args:
+        name: of the joint.
+        kind: what it allows, one of `phipsi.joints`.
+        placement: of the joint frame in the parent body's frame.
+        q: its slice of the configuration.
+        v: its slice of the speeds.
+        rows: its slice of joint space.
+        limits: what it can reach.
+        damping: N m s or N s/m, as the file states it.
+        friction: N m or N, as the file states it.
+        rotor_inertia: of the motor about its own axis, kg m^2.
+        gear_ratio: motor turns per joint turn.
+        mimic: the joint that it follows, ratio and offset; None if none.
     """
 
     name: str
@@ -74,7 +96,14 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A rigid body; its frame sits at its inboard joint."""
+    """A rigid body; its frame sits at its inboard joint.
+
+    Args:
+        name: of the body.
+        parent: the number of the body that carries it, -1 for the world.
+        inertia: mass, mass centre in the body's frame, rotational inertia about it.
+        size: of its blocks in body space.
+    """
 
     name: str
     parent: int  # WORLD for a root
@@ -84,7 +113,13 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A named frame fixed on a body, or on the world (body = WORLD)."""
+    """A named frame fixed on a body, or on the world.
+
+    Args:
+        name: of the frame.
+        body: the number of the body that carries it, -1 for the world.
+        placement: `rotation` and `position` of the frame in the body's.
+    """
 
     name: str
     body: int
@@ -93,7 +128,12 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point fixed on a body or frame, by name; see `point`."""
+    """A point fixed on a body or frame, by name; see `point`.
+
+    Args:
+        frame: the name of the body or frame.
+        position: in its axes, m.
+    """
 
     frame: str
     position: Vector3
@@ -101,6 +141,13 @@ class Point:
 
 def point(body_or_frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Point:
     """A point on a body or frame, `position` in that frame's axes.
+
+    A point has no axes of its own: in link axes its blocks of `B` and `J` are
+    in the axes of the body, also if the frame is turned on it.
+
+    Args:
+        body_or_frame: its name.
+        position: of the point from the origin of that body or frame, m.
 
     >>> point("tool", (0, 0, 0.1))
     Point(frame='tool', position=(0.0, 0.0, 0.1))
@@ -115,13 +162,24 @@ def point(body_or_frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Point:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """A machine: bodies, their joints, frames, gravity. Made by a builder or by `load`."""
+    """A machine: bodies, their joints, frames, gravity. Made by a builder or by `load`.
+
+    Args:
+        name: of the machine.
+        bodies: parents first, depth-first; the world is not among them.
+        joints: joint k carries body k.
+        frames: fixed on bodies; also the links that fixed joints have welded.
+        gravity: acceleration of free fall in world axes, m/s^2.
+        base_inertia: of what is welded to the world.
+        report: a line for each thing that was kept though no machine can have it,
+            and for each that a file holds and no reader knows; empty if all is well.
+    """
 
     name: str
     bodies: tuple[Body, ...]
     joints: tuple[Joint, ...]
     frames: tuple[Frame, ...] = ()
-    gravity: Vector3 = (0.0, 0.0, -9.81)
+    gravity: Vector3 = EARTH
     base_inertia: Inertia = MASSLESS  # of what is welded to the world
     report: tuple[str, ...] = ()  # what the file holds that no machine can have
 
@@ -165,13 +223,15 @@ class Model:
 
     def frame(self, name: str) -> Frame:
         """The frame of that name; a body's name gives the body's own, "world" the world's."""
-        if name == WORLD_NAME:
+        if isinstance(name, str) and name == WORLD_NAME:
             return Frame(name, WORLD, HERE)
         k = self._find("frame", name, self._frame_index, self._body_index)
         return self.frames[k] if name in self._frame_index else Frame(name, k, HERE)
 
     def locate(self, point: Point) -> tuple[int, Placement]:
         """The body a point is on, and the point with the frame's axes, in the body's frame."""
+        if not isinstance(point, Point):
+            raise InputError(f"locate: expected pp.point(body_or_frame, position), got {point!r}")
         frame = self.frame(point.frame)
         return frame.body, frame.placement.then(Placement(position=point.position))
 
@@ -190,7 +250,7 @@ class Model:
         """A random configuration, within the limits where they are finite.
 
         >>> import numpy as np, phipsi as pp
-        >>> pp.chain(2).random(np.random.default_rng(0))
+        >>> pp.chain(2).random(np.random.default_rng(0)).round(2)
         array([ 0.86, -1.45])
         """
         if not isinstance(rng, np.random.Generator):
@@ -206,15 +266,22 @@ class Model:
         count = len(self.bodies)
         return (
             f"<Model {self.name!r}: {count} {'body' if count == 1 else 'bodies'}, "
-            f"nq = {self.nq}, nv = {self.nv}, {self.mass:.6g} kg>"
+            f"nq = {self.nq}, nv = {self.nv}, {self.mass:.6g} kg{self._remarks}>"
         )
+
+    @property
+    def _remarks(self) -> str:
+        count = len(self.report)
+        return f", {count} remark{'s' * (count > 1)} in .report" if count else ""
 
     def _find(self, what: str, name: str, *indices: dict[str, int]) -> int:
         for index in indices:
             if isinstance(name, str) and name in index:
                 return index[name]
         valid = [key for index in indices for key in index]
-        raise InputError(f"{self.name!r} has no {what} {name!r}; {name_choices(str(name), valid)}")
+        hint = "by number, index the tuple; " if isinstance(name, int) else ""
+        choices = name_choices(str(name), valid)
+        raise InputError(f"{self.name!r} has no {what} {name!r}; {hint}{choices}")
 
     @cached_property
     def _joint_index(self) -> dict[str, int]:

@@ -13,6 +13,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from phipsi.errors import InputError, name_choices
 from phipsi.model.build import ModelBuilder, Part, Where
 from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Rows3
@@ -26,7 +28,7 @@ from phipsi.model.joints import (
     Revolute,
     X,
 )
-from phipsi.model.model import UNLIMITED, Limits, Model
+from phipsi.model.model import EARTH, UNLIMITED, Limits, Model
 from phipsi.model.tree import WORLD_NAME
 from phipsi.model.xmlfile import Element, Report, in_file_order, read_xml
 from phipsi.spatial import IDENTITY3, ZERO3, Vector, rotation_from_rpy
@@ -63,6 +65,7 @@ def load(
     base: str = "fixed",
     mimic: str = "enforce",
     strict: bool = False,
+    gravity: ArrayLike = EARTH,
 ) -> Model:
     """Read a machine from a URDF file.
 
@@ -92,17 +95,20 @@ def load(
         path: of the file.
         base: "fixed" welds the root link to the world; its mass still counts in
             `model.mass`. "free" hangs it on a free joint called "root".
-        mimic: "enforce" makes mimic joints follow, `q = multiplier q_source +
-            offset`, without coordinates of their own; "independent" frees them.
+        mimic: "enforce" makes mimic joints follow,
+            `q = multiplier q_source + offset`, without coordinates of their own;
+            "independent" frees them.
         strict: refuse unphysical inertias and joints that move no mass. By
             default the file's numbers are kept and `model.report` lists them.
+        gravity: the acceleration that every free mass has; URDF files do not tell.
 
     Returns:
         The model. Each line of `model.report` begins with its file and line.
 
     Raises:
         ModelError: the file cannot be read or describes no machine; the message
-            begins with file and line. InputError: a wrong argument.
+            begins with file and line.
+        InputError: a wrong argument.
 
     >>> import pathlib, tempfile
     >>> text = '''
@@ -143,7 +149,7 @@ def load(
     names = _name_bodies(links, is_world, report)
 
     name = robot.attributes.get("name") or _stem(robot.file)
-    builder = ModelBuilder(name, strict=strict, where=_places(links, carriers, names))
+    builder = ModelBuilder(name, gravity, strict, where=_places(links, carriers, names))
     if root is not None and not is_world:
         root_joint = _unused(ROOT_JOINT, joints)
         kind = Free() if base == "free" else Fixed()
@@ -157,7 +163,7 @@ def load(
             names[parent],
             **_read_joint(joint, report),
             **_mass_properties(inertias[child]),
-            mimic=_read_mimic(joint, report) if mimic == "enforce" else None,
+            mimic=_read_mimic(joint, joints, report) if mimic == "enforce" else None,
         )
     model = builder.build()
     return replace(model, report=in_file_order(robot.file, [*report.lines, *model.report]))
@@ -332,7 +338,9 @@ def _read_limits(joint: Element) -> Limits:
     return Limits(lower, upper, velocity, effort)
 
 
-def _read_mimic(joint: Element, report: Report) -> tuple[str, float, float] | None:
+def _read_mimic(
+    joint: Element, joints: Mapping[str, Element], report: Report
+) -> tuple[str, float, float] | None:
     """The joint that this one follows, multiplier and offset."""
     mimic = joint.find("mimic")
     if mimic is None:
@@ -340,7 +348,13 @@ def _read_mimic(joint: Element, report: Report) -> tuple[str, float, float] | No
     if joint.text("type") == "fixed":
         report.note(mimic, f"joint {joint.text('name')!r} is fixed; its <mimic> is ignored")
         return None
-    return mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+    source = mimic.text("joint")
+    if source not in joints:
+        raise mimic.error(
+            f"joint {joint.text('name')!r} mimics the unknown joint {source!r} "
+            f'(mimic="independent" frees it); {name_choices(source, joints)}'
+        )
+    return source, mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
 
 
 # -- names -----------------------------------------------------------------------------

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from xml.parsers import expat
 
 from phipsi.errors import InputError, ModelError
-
-HUGE = 1e60  # no quantity in SI units is larger; products of a few stay finite
+from phipsi.model.inertia import HUGE
 
 
 class Element:
@@ -129,8 +128,9 @@ def read_xml(path: str | os.PathLike[str]) -> Element:
     """The root element of an XML file.
 
     Raises:
-        InputError: `path` is no path. ModelError: the file cannot be read, or
-            is not well-formed XML; the message has its line.
+        InputError: `path` is no path.
+        ModelError: the file cannot be read, or is not well-formed XML; the
+            message has its line.
     """
     file = _file_name(path)
     data = _read(file)

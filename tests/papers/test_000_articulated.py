@@ -1,4 +1,4 @@
-"""MATH section 5, beyond [000]: how articulated inertias and Mass^-1 change along one joint.
+"""Beyond [000]: how articulated inertias and Mass^-1 change along one joint.
 
 In link axes, any joint, any tree, with or without rotor inertia. With HH = S[s],
 P_plus = tau_bar P(i) and Gamma = D_ia H*(i):

@@ -1,6 +1,6 @@
 """Christoffel symbols of any joint: what [000 (5.53)] needs where speeds are quasi-velocities.
 
-MATH section 5, with c^l_ab the Lie brackets of a joint's own speeds, D_a D_b - D_b D_a =
+Beyond the paper: with c^l_ab the Lie brackets of a joint's own speeds, D_a D_b - D_b D_a =
 sum_l c^l_ab D_l, and <[a,b],i> = sum_l c^l_ab Mass(l,i).
 """
 

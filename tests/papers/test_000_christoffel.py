@@ -310,7 +310,7 @@ def test_lemma_5_5_table_omits_two_cases(name):
 
 @pytest.mark.parametrize("name", ONE_DOF)
 def test_lemma_5_5_in_one_rule(name):
-    """MATH section 5: with `in` and `out` the more inboard and outboard of j and k,
+    """Both tables in one: with `in` and `out` the more inboard and outboard of j and k,
     C_i(j,k) = Y(i,in,out) for i > out, 0 for i = out, -Y(out,in,i) for i < out,
     0 unless i, j, k lie on one path. One-dof joints, any tree."""
     model = MACHINES[name]()

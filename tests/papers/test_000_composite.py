@@ -349,7 +349,7 @@ def test_lemma_5_3_sensitivity_vanishes_inboard(name):
 
 @pytest.mark.parametrize("name", ANY)
 def test_elements_of_the_sensitivity_for_any_joint(name):
-    """MATH section 5: the elements of D_ia Mass from composite inertias, in link axes.
+    """Beyond the paper: the elements of D_ia Mass from composite inertias, in link axes.
 
     With j inboard of or at k:
     i strictly outboard of k: H(j) phi(j,i) [HH R(i) + R(i) HH*] phi*(k,i) H*(k);

@@ -60,7 +60,7 @@ def mass_one_dof(i, a):
 
 
 def mass_any_joint(i, a):
-    """[H phi~ HH_delta + Gamma_delta*] phi M phi* H* + (.)*: MATH section 5."""
+    """[H phi~ HH_delta + Gamma_delta*] phi M phi* H* + (.)*, the form for any joint."""
     half = (H @ phi_tilde @ HH_delta(i, a) + Gamma_delta(i, a).T) @ phi @ M @ phi.T @ H.T
     return half + half.T
 
@@ -154,7 +154,7 @@ def test_lemma_4_2_corrected_holds_for_all_one_dof_joints(name):
 @pytest.mark.parametrize("axes", ["link", "world"])
 @pytest.mark.parametrize("name", ANY)
 def test_lemma_4_2_for_any_joint(name, axes):
-    """MATH section 5: D_ia Mass = [H phi~ HH_delta + Gamma_delta*] phi M phi* H* + (.)*.
+    """Beyond the paper: D_ia Mass = [H phi~ HH_delta + Gamma_delta*] phi M phi* H* + (.)*.
 
     Any joint, any tree, rotor inertia, any axes.
     """
@@ -241,12 +241,12 @@ def test_lemma_4_3_with_rotor_inertia(name):
         assert sensitivity_mismatch(model, q, Mass, mass_4_3, revolutes(model)) > MARGIN
 
 
-# -- link axes: MATH section 5 ---------------------------------------------------------
+# -- link axes, which the paper does not use -------------------------------------------
 
 
 @pytest.mark.parametrize("name", ANY)
 def test_in_link_axes_only_the_joints_own_blocks_change(name):
-    """MATH section 5: D_ia phi(p,i) = phi(p,i) S[s], D_ia H*(i) = Gamma, D_ia M = 0.
+    """D_ia phi(p,i) = phi(p,i) S[s], D_ia H*(i) = Gamma, D_ia M = 0.
 
     At a root, D_ia phi*(world,i) = -s~ phi*: E carries it. Any joint, any tree.
     """
