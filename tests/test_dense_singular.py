@@ -37,6 +37,13 @@ def test_massless_machine_still_has_what_needs_no_pivot():
     )
 
 
+def test_machine_without_any_mass_is_singular_too():
+    builder = pp.ModelBuilder("nothing", strict=False)
+    builder.add_body("ghost")
+    message = refusal(builder.build(), Mass.inv, [[0.1], [0.2]], error=pp.SolveError)
+    assert message.endswith("it hardly resists the motion of joint 'ghost_joint'")
+
+
 def test_singular_mass_of_independent_coordinates_names_the_joint_that_leads():
     builder = pp.ModelBuilder("idle pair", strict=False)
     builder.add_body("arm", mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))

@@ -224,7 +224,7 @@ class DenseMachine:
             return ""
         matrix = self.matrix(operand).reshape(-1, *self.matrix(operand).shape[-2:])
         _, sizes, rows = np.linalg.svd(matrix.real)
-        worst = np.argmin(sizes[:, -1] / sizes[:, 0])
+        worst = np.argmin(sizes[:, -1] / np.where(sizes[:, 0] > 0.0, sizes[:, 0], 1.0))
         entry = int(np.argmax(np.abs(rows[worst, -1])))
         places = ((joint, joint.rows) for joint in self.model.joints)
         if operand.target is COORDINATES:
@@ -256,7 +256,7 @@ class DenseMachine:
         """The pieces of each body at this configuration."""
         return Kinematics(self)
 
-    # -- arrays -------------------------------------------------------------
+    # -- arrays ------------------------------------------------------------------------
 
     def zeros(self, target: Space, source: Space) -> np.ndarray:
         """The zero operator from `source` to `target`."""
