@@ -1,4 +1,4 @@
-"""The manifold of each joint kind: integrate, difference, neutral and random; by Pinocchio too."""
+"""The manifold of each joint kind: integrate, difference, neutral and random."""
 
 import math
 
@@ -18,7 +18,7 @@ from machines import custom, free, planar, spherical
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import expm
 
-from phipsi.model.joints import Free, Planar
+from phipsi.model.joints import Free
 
 # -- the manifold ----------------------------------------------------------------------
 
@@ -217,68 +217,3 @@ def test_random_is_reproducible_and_spreads(make):
         assert_allclose(draws[:, i].mean(), 0.0, atol=0.15 * reach)
     if kind.quaternion is not None:
         assert_allclose(np.linalg.norm(draws[:, :4], axis=1), 1.0, rtol=1e-15)
-
-
-# -- an independent witness ------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def pinocchio():
-    return pytest.importorskip("pinocchio")
-
-
-def pinocchio_model(pinocchio, make):
-    joint = {
-        free: pinocchio.JointModelFreeFlyer,
-        spherical: pinocchio.JointModelSpherical,
-        planar: pinocchio.JointModelPlanar,
-    }[make]()
-    model = pinocchio.Model()
-    model.addJoint(0, joint, pinocchio.SE3.Identity(), "joint")
-    return model
-
-
-def to_pinocchio(make, q):
-    """Pinocchio: position first; the planar angle as cosine and sine."""
-    if make is free:
-        return np.array([*q[4:], *q[:4]])
-    if make is planar:
-        return np.array([q[1], q[2], math.cos(q[0]), math.sin(q[0])])
-    return np.array(q)
-
-
-def tangent_to_pinocchio(make, d):
-    """Pinocchio: linear part first."""
-    if make is free:
-        return np.array([*d[3:], *d[:3]])
-    return np.array([d[1], d[2], d[0]]) if make is planar else np.array(d)
-
-
-@every_group
-@for_random_numbers
-def test_integrate_and_difference_are_those_of_pinocchio(pinocchio, make, rng):
-    kind = Planar() if make is planar else make(rng)
-    witness = pinocchio_model(pinocchio, make)
-    q0, q1, d = kind.random(rng), kind.random(rng), tangent(kind, rng)
-    moved = to_pinocchio(make, kind.integrate(q0, d))
-    reference = pinocchio.integrate(witness, to_pinocchio(make, q0), tangent_to_pinocchio(make, d))
-    if make is not planar:
-        quaternion = slice(-4, None)
-        reference[quaternion] *= np.sign(reference[quaternion] @ moved[quaternion])
-    assert_allclose(moved, reference, atol=1e-12)
-    apart = tangent_to_pinocchio(make, kind.difference(q0, q1))
-    reference = pinocchio.difference(witness, to_pinocchio(make, q0), to_pinocchio(make, q1))
-    assert_allclose(apart, reference, atol=1e-9)
-
-
-@every_group
-@for_random_numbers
-def test_pose_and_velocity_are_those_of_pinocchio(pinocchio, make, rng):
-    kind = Planar() if make is planar else make(rng)
-    witness = pinocchio_model(pinocchio, make)
-    data = witness.createData()
-    q, v = kind.random(rng), rng.uniform(-1.0, 1.0, kind.nv)
-    pinocchio.forwardKinematics(witness, data, to_pinocchio(make, q), tangent_to_pinocchio(make, v))
-    assert_allclose(pose(kind, q), data.oMi[1].homogeneous, atol=1e-12)
-    V = np.array(kind.motion_map(q), float) @ v
-    assert_allclose(V, [*data.v[1].angular, *data.v[1].linear], atol=1e-12)

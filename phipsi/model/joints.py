@@ -180,8 +180,26 @@ class Cylindrical(_Axial):
         return spatial.transpose([[*self.axis, *ZERO3], [*ZERO3, *self.axis]])
 
 
+class _Successive(JointKind):
+    """Rotations about one axis after the other; their speeds are the rates of the angles."""
+
+    @property
+    @abstractmethod
+    def _axes(self) -> Sequence[Vector]:
+        """The axes, each fixed in the frame that the ones before have turned."""
+
+    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
+        return axes.turns(self._axes, q), ZERO3
+
+    def motion_map(self, q: Vector) -> Matrix:
+        return axes.turns_map(self._axes, q)
+
+    def map_derivatives(self, q: Vector) -> Sequence[Matrix]:
+        return axes.turns_map_derivatives(self._axes, q)
+
+
 @dataclass(frozen=True)
-class Universal(JointKind):
+class Universal(_Successive):
     """Two rotations: q[0] about `first` fixed on the parent, q[1] about `second` on the child.
 
     `R = Rot(first, q0) Rot(second, q1)`; `H* = [Rot(second, q1)* first, second; 0, 0]`.
@@ -196,15 +214,6 @@ class Universal(JointKind):
         axes.make_unit(self, "first")
         axes.make_unit(self, "second")
 
-    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
-        return axes.turns(self._axes, q), ZERO3
-
-    def motion_map(self, q: Vector) -> Matrix:
-        return axes.turns_map(self._axes, q)
-
-    def map_derivatives(self, q: Vector) -> Sequence[Matrix]:
-        return axes.turns_map_derivatives(self._axes, q)
-
     def problem(self) -> str | None:
         return (
             axes.axis_problem(self, "first")
@@ -213,12 +222,12 @@ class Universal(JointKind):
         )
 
     @property
-    def _axes(self) -> tuple[Vector, ...]:
+    def _axes(self) -> Sequence[Vector]:
         return self.first, self.second
 
 
 @dataclass(frozen=True)
-class SphericalEuler(JointKind):
+class SphericalEuler(_Successive):
     """Three rotations about successive body axes, `R = Rot(e1, q0) Rot(e2, q1) Rot(e3, q2)`.
 
     `sequence` names the axes, "zyx" being yaw, pitch, roll. The speeds are the
@@ -230,15 +239,6 @@ class SphericalEuler(JointKind):
     nq, nv = 3, 3
     turns = (0, 1, 2)
 
-    def transform(self, q: Vector) -> tuple[Matrix, Vector]:
-        return axes.turns(self._axes, q), ZERO3
-
-    def motion_map(self, q: Vector) -> Matrix:
-        return axes.turns_map(self._axes, q)
-
-    def map_derivatives(self, q: Vector) -> Sequence[Matrix]:
-        return axes.turns_map_derivatives(self._axes, q)
-
     def problem(self) -> str | None:
         s = self.sequence
         if isinstance(s, str) and len(s) == 3 and set(s) <= set("xyz") and s[0] != s[1] != s[2]:
@@ -249,7 +249,7 @@ class SphericalEuler(JointKind):
         )
 
     @property
-    def _axes(self) -> list[Vector]:
+    def _axes(self) -> Sequence[Vector]:
         return [{"x": X, "y": Y, "z": Z}[letter] for letter in self.sequence]
 
 

@@ -192,7 +192,7 @@ def armature(machine: Model, model: pin.Model, numbers: list[int]) -> np.ndarray
 @singledispatch
 def pin_joint(kind: joints.JointKind) -> pin.JointModel:
     """The Pinocchio joint that moves like ours, apart from `pin_axes`."""
-    raise NotImplementedError(f"no Pinocchio joint for {type(kind).__name__}")
+    raise TypeError(f"no Pinocchio joint for {type(kind).__name__}")
 
 
 @pin_joint.register
