@@ -1,4 +1,4 @@
-"""The demo runs, on its own machine and on a file, without a display."""
+"""The demo runs, on its own machine and on a file, without a display; so does the benchmark."""
 
 import subprocess
 import sys
@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-DEMO = Path(__file__).parents[1] / "examples" / "00_ground.py"
+ROOT = Path(__file__).parents[1]
+DEMO = ROOT / "examples" / "00_ground.py"
+GROWTH = ROOT / "benchmarks" / "growth.py"
 
 GRIPPER = """
 <robot name="gripper">
@@ -26,10 +28,9 @@ GRIPPER = """
 """
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, str(DEMO), *arguments], cwd=folder, capture_output=True, text=True
-    )
+def run(folder: Path, *arguments: str, script: Path = DEMO) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(script), *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("file", [None, "gripper.urdf"])
@@ -47,3 +48,12 @@ def test_demo_answers_a_missing_file_in_one_line(tmp_path):
     assert result.returncode == 1
     assert result.stderr.startswith("ModelError: missing.urdf: no such file")
     assert result.stderr.count("\n") == 1
+
+
+def test_growth_is_printed_per_body_beside_the_peer(tmp_path):
+    result = run(tmp_path, "100", script=GROWTH)
+    assert result.returncode == 0, result.stderr
+    head, row = result.stdout.splitlines()
+    assert head.split()[-3:] == ["Pinocchio", "us", "ours/theirs"]
+    numbers = [float(word) for word in row.split()]
+    assert len(numbers) == 7 and numbers[0] == 100 and min(numbers) > 0.0
