@@ -61,28 +61,32 @@ def kilobytes(make) -> float:
     return kept / 1e3
 
 
+def measure(n: int, file: Path) -> list[float]:
+    """One row: microseconds and kilobytes per body, ours, then the peer's where it goes so far."""
+    file.write_text(urdf_chain(n))
+    model = pp.chain(n)
+    q, dq = model.neutral(), np.ones(model.nv)
+    load = seconds(lambda: pp.load(file))
+    row = [
+        seconds(lambda: pp.chain(n)) / n * 1e6,
+        kilobytes(lambda: pp.chain(n)) / n,
+        seconds(lambda: pp.integrate(model, q, dq)) / n * 1e6,
+        load / n * 1e6,
+    ]
+    if pinocchio is not None and n <= PEER_LIMIT:
+        theirs = seconds(lambda: pinocchio.buildModelFromUrdf(str(file)))
+        row += [theirs / n * 1e6, load / theirs]
+    return row
+
+
 def main(largest: int) -> None:
     heads = ("bodies", "build us", "kB", "integrate us", "load us", "Pinocchio us", "ours/theirs")
     print("per body:", *(f"{head:>13}" for head in heads))
     with tempfile.TemporaryDirectory() as folder:
         for n in (100, 1_000, 10_000, 100_000):
-            if n > largest:
-                break
-            file = Path(folder, f"{n}.urdf")
-            file.write_text(urdf_chain(n))
-            model = pp.chain(n)
-            q, dq = model.neutral(), np.ones(model.nv)
-            row = [
-                seconds(lambda n=n: pp.chain(n)) / n * 1e6,
-                kilobytes(lambda n=n: pp.chain(n)) / n,
-                seconds(lambda: pp.integrate(model, q, dq)) / n * 1e6,  # noqa: B023
-                seconds(lambda: pp.load(file)) / n * 1e6,  # noqa: B023
-            ]
-            text = "".join(f"{x:14.2f}" for x in row)
-            if pinocchio is not None and n <= PEER_LIMIT:
-                theirs = seconds(lambda: pinocchio.buildModelFromUrdf(str(file))) / n * 1e6  # noqa: B023
-                text += f"{theirs:14.2f}{row[3] / theirs:14.2f}"
-            print(f"{'':9}{n:14d}{text}", flush=True)
+            if n <= largest:
+                row = measure(n, Path(folder, "chain.urdf"))
+                print(f"{'':9}{n:14d}", *(f"{x:14.2f}" for x in row), sep="", flush=True)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 Scalar = Any  # float | complex | np.ndarray | Dual | a graph node
+HUGE = 1e60  # no quantity in SI units is larger; products of a few stay finite
 
 
 @singledispatch

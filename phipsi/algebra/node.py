@@ -310,6 +310,9 @@ class _Function(Node):
 
     suffix = ""
 
+    def __init__(self, operand: Node):
+        self._settle((operand,), operand.source, operand.target, operand.causality, (operand,))
+
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return getattr(children[0], self.suffix)
 
@@ -331,9 +334,6 @@ class Inverse(_Function):
 
     suffix = "inv"
 
-    def __init__(self, operand: Node):
-        self._settle((operand,), operand.source, operand.target, operand.causality, (operand,))
-
 
 class Root(_Function):
     """A.sqrt, the lower Cholesky factor of a memoryless symmetric operator."""
@@ -347,7 +347,7 @@ class Root(_Function):
                 f"  {maps(operand)} and is {operand.causality.value}; "
                 "sqrt is for memoryless maps of a space to itself, such as D"
             )
-        self._settle((operand,), operand.source, operand.target, operand.causality, (operand,))
+        super().__init__(operand)
 
 
 class Bracket(Node):

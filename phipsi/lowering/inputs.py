@@ -18,7 +18,12 @@ from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR
 from phipsi.algebra.walk import walk
 from phipsi.errors import InputError, name_choices
 from phipsi.lowering.letters import OF_SPEEDS, SPATIAL
-from phipsi.model.configuration import check_array, check_configuration, check_speeds
+from phipsi.model.configuration import (
+    broadcast,
+    check_array,
+    check_configuration,
+    check_speeds,
+)
 from phipsi.model.model import Model, Point, point
 
 
@@ -198,12 +203,3 @@ def checked_points(points: Sequence[Point | str]) -> tuple[Point, ...]:
         if not isinstance(one, Point):
             raise InputError(f"points: expected pp.point(body_or_frame, position), got {one!r}")
     return checked
-
-
-def broadcast(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The common batch shape, or InputError naming the arrays that do not broadcast."""
-    try:
-        return np.broadcast_shapes(*batches.values())
-    except ValueError:
-        shapes = ", ".join(f"{name} {shape}" for name, shape in batches.items() if shape)
-        raise InputError(f"the batches do not broadcast: {shapes}") from None

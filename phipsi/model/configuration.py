@@ -6,15 +6,14 @@ being one array per scalar, so the joint kinds are written once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.errors import InputError
-from phipsi.model.inertia import HUGE
 from phipsi.model.model import Joint, Model
-from phipsi.scalars import Scalar
+from phipsi.scalars import HUGE, Scalar
 
 QUATERNION_TOLERANCE = 1e-6
 
@@ -41,11 +40,11 @@ def integrate(model: Model, q: ArrayLike, dq: ArrayLike) -> np.ndarray:
     array([ 1.1, -0.8])
     """
     q, dq = check_configuration(model, "q", q), check_speeds(model, "dq", dq)
-    result = np.empty((*_batch(q=q, dq=dq), model.nq), np.result_type(q, dq))
+    batch = broadcast({"q": q.shape[:-1], "dq": dq.shape[:-1]})
+    result = np.empty((*batch, model.nq), np.result_type(q, dq))
     for joint in model.leaders:
         moved = joint.kind.integrate(columns(q, joint.q), columns(dq, joint.v))
-        for i, x in zip(range(joint.q.start, joint.q.stop), moved, strict=True):
-            result[..., i] = x
+        set_columns(result, joint.q, moved)
     return result
 
 
@@ -70,11 +69,11 @@ def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
     array([ 1., -1.])
     """
     q0, q1 = check_configuration(model, "q0", q0), check_configuration(model, "q1", q1)
-    result = np.empty((*_batch(q0=q0, q1=q1), model.nv), np.result_type(q0, q1))
+    batch = broadcast({"q0": q0.shape[:-1], "q1": q1.shape[:-1]})
+    result = np.empty((*batch, model.nv), np.result_type(q0, q1))
     for joint in model.leaders:
         tangent = joint.kind.difference(columns(q0, joint.q), columns(q1, joint.q))
-        for i, x in zip(range(joint.v.start, joint.v.stop), tangent, strict=True):
-            result[..., i] = x
+        set_columns(result, joint.v, tangent)
     return result
 
 
@@ -97,6 +96,12 @@ def columns(x: np.ndarray, part: slice) -> list[Scalar]:
     if x.ndim == 1:
         return x[part].tolist()
     return [x[..., i] for i in range(part.start, part.stop)]
+
+
+def set_columns(x: np.ndarray, part: slice, scalars: Sequence[Scalar]) -> None:
+    """The inverse of `columns`: scalars into the entries of the last axis."""
+    for i, scalar in zip(range(part.start, part.stop), scalars, strict=True):
+        x[..., i] = scalar
 
 
 def check_configuration(model: Model, name: str, q: ArrayLike) -> np.ndarray:
@@ -154,10 +159,10 @@ def check_array(
     return array
 
 
-def _batch(**arrays: np.ndarray) -> tuple[int, ...]:
+def broadcast(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """The common batch shape, or InputError naming the arrays that do not broadcast."""
     try:
-        return np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
+        return np.broadcast_shapes(*batches.values())
     except ValueError:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        shapes = ", ".join(f"{name} {shape}" for name, shape in batches.items() if shape)
         raise InputError(f"the batches do not broadcast: {shapes}") from None

@@ -12,7 +12,7 @@ import numpy as np
 from phipsi import spatial
 from phipsi.errors import InputError
 from phipsi.model.build import ModelBuilder
-from phipsi.model.inertia import HERE, HUGE, Inertia, Placement, Vector3
+from phipsi.model.inertia import HERE, Inertia, Placement, Vector3
 from phipsi.model.joints import (
     Free,
     JointKind,
@@ -27,6 +27,7 @@ from phipsi.model.joints import (
 )
 from phipsi.model.model import Model
 from phipsi.model.tree import WORLD_NAME
+from phipsi.scalars import HUGE
 
 
 def chain(n: int, length: float = 1.0, mass: float = 1.0) -> Model:

@@ -27,8 +27,7 @@ import numpy as np
 from phipsi import spatial
 from phipsi.model import axes
 from phipsi.model.axes import X, Y, Z
-from phipsi.model.inertia import HUGE
-from phipsi.scalars import Dual, Scalar, cos, sin
+from phipsi.scalars import HUGE, Dual, Scalar, cos, sin
 from phipsi.spatial import IDENTITY3, ZERO3, Matrix, Vector
 
 # What a user's pose(q) raises when it is given or returns the wrong thing.

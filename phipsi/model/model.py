@@ -180,8 +180,8 @@ class Model:
     joints: tuple[Joint, ...]
     frames: tuple[Frame, ...] = ()
     gravity: Vector3 = EARTH
-    base_inertia: Inertia = MASSLESS  # of what is welded to the world
-    report: tuple[str, ...] = ()  # what the file holds that no machine can have
+    base_inertia: Inertia = MASSLESS
+    report: tuple[str, ...] = ()
 
     @cached_property
     def tree(self) -> Tree:
@@ -305,16 +305,3 @@ def _draw_within(limits: Limits, x: float, rng: np.random.Generator) -> float:
     if math.isfinite(limits.upper):
         return limits.upper - abs(limits.upper - x)
     return x
-
-
-__all__ = [
-    "WORLD",
-    "Body",
-    "Frame",
-    "Joint",
-    "Limits",
-    "Mimic",
-    "Model",
-    "Point",
-    "point",
-]

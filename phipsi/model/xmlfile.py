@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from xml.parsers import expat
 
 from phipsi.errors import InputError, ModelError
-from phipsi.model.inertia import HUGE
+from phipsi.scalars import HUGE
 
 
 class Element:
