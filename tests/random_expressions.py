@@ -28,17 +28,20 @@ from phipsi.operators import (
     Q,
     R,
     S,
+    X,
     blockdiag,
+    c,
     cross,
     phi,
     psi,
 )
 
-SYMBOLIC = [*LETTERS.values(), *OF_A_JOINT.values(), HH("elbow", 1), B(TIP), J(TIP)]
+SYMBOLIC = [*LETTERS.values(), *OF_A_JOINT.values(), HH("elbow", 1)]
+SYMBOLIC += [B(TIP), J(TIP), X(TIP), c(TIP)]
 SYMBOLIC += [A, N, L, x, y, k, m]
 WITH_VALUES = [
     letter
-    for letter in [*MEANT.values(), B(TIP), J(TIP), A, N, L, x, y, k, m]
+    for letter in [*MEANT.values(), B(TIP), J(TIP), X(TIP), c(TIP), A, N, L, x, y, k, m]
     if COORDINATES not in (letter.source, letter.target)
 ]
 INVERTIBLE = {

@@ -20,6 +20,7 @@ from phipsi.operators import (
     G,
     Gamma_delta,
     H,
+    H_dot,
     HH_delta,
     HH_s,
     J,
@@ -33,7 +34,9 @@ from phipsi.operators import (
     R,
     S,
     T,
+    U,
     V,
+    X,
     Y,
     a,
     alpha,
@@ -41,12 +44,14 @@ from phipsi.operators import (
     beta,
     beta_dot,
     blockdiag,
+    c,
     cross,
     f,
     f0,
     gravity,
     phi,
     phi_tilde,
+    pose,
     psi,
     psi_tilde,
     tau,
@@ -91,6 +96,20 @@ def test_machine_letters_mean_poses_masses_and_motors(witness):
     expected = np.zeros((6 * w.n, 12))
     expected[:6, :6] = expected[-6:, 6:] = at_point
     assert_close(meaning(w, B), expected)
+
+
+def test_pose_letters_mean_where_the_bodies_stand(witness):
+    """pose, X and U: rows of R_k and the origin; turns at the points; -sum m g . x."""
+    w = witness
+    stand = [np.concatenate([T[:3, :3].ravel(), T[:3, 3]]) for T in w.poses]
+    assert_close(meaning(w, pose), np.concatenate(stand))
+    assert_close(meaning(w, X), block_diagonal(w.turn(WORLD, 0), w.turn(WORLD, w.n - 1)))
+    weighed = [
+        x.inertia.mass * (T @ [*x.inertia.com, 1.0])[:3]
+        for x, T in zip(w.model.bodies, w.poses, strict=True)
+    ]
+    assert w.model.base_inertia.mass == 0.0
+    assert_close(meaning(w, U), -np.sum(weighed @ np.array(w.model.gravity)))
 
 
 def test_shift_turns_without_a_lever(witness):
@@ -206,6 +225,18 @@ def test_force_letters_mean_newton_and_euler(witness):
     assert_close(meaning(w, C), virtual_power - inertial, tolerance=1e-8)
 
 
+def test_convective_letter_means_the_turning_of_the_velocity_of_points(witness):
+    """c = [0; omega x v] of each point, [omega; v] = J v with J from complex steps."""
+    w = witness
+    at_point = np.eye(4)
+    at_point[:3, 3] = 0.1, -0.2, 0.3
+    expected = []
+    for k in (0, w.n - 1):
+        twist = force_transform(at_point).T @ w.jacobians[k] @ w.v
+        expected += [np.zeros(3), np.cross(twist[:3], twist[3:])]
+    assert_close(meaning(w, c), np.concatenate(expected))
+
+
 def test_free_letters_mean_what_is_passed(witness):
     w = witness
     forces = np.arange(float(w.model.nv))
@@ -249,6 +280,21 @@ def test_gamma_delta_means_the_derivative_of_a_map_that_turns():
             if np.linalg.norm(rate) > 0.1:
                 turning.add(type(joint.kind).__name__)
     assert turning == {"Universal", "SphericalEuler", "Custom"}
+
+
+def test_h_dot_means_the_rate_of_the_maps_along_the_motion():
+    """(dH*/dt)(k) by a complex step along beta(k); a = V~ H* beta + (dH*/dt) beta."""
+    model = machines.MARKET["tree_of_every_kind"]()
+    q, v = machines.random_state(model, np.random.default_rng(2))
+    rates = []
+    for joint in model.joints:
+        moved = joint.kind.integrate(list(q[joint.q]), list(1j * STEP * v[joint.v]))
+        rates.append(np.array(joint.kind.motion_map(moved), complex).imag / STEP)
+    expected = block_diagonal(*rates).T
+    assert np.linalg.norm(expected) > 0.1
+    assert_close(pp.as_matrix(model, H_dot, q, v), expected)
+    sum_of_both = cross[V] @ H.T @ beta + H_dot.T @ beta
+    assert_close(pp.as_matrix(model, sum_of_both, q, v), pp.as_matrix(model, a, q, v))
 
 
 def test_joints_are_named_by_number_joint_or_body(witness):

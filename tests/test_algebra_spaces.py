@@ -19,6 +19,7 @@ from phipsi.algebra.spaces import (
     COORDINATES,
     JOINT,
     POINTS,
+    POSE,
     SCALAR,
     SPACES,
     Causality,
@@ -40,7 +41,9 @@ from phipsi.operators import (
     S,
     S_q,
     V,
+    X,
     blockdiag,
+    c,
     phi,
     psi,
 )
@@ -49,6 +52,7 @@ from phipsi.operators import (
 
 SIGNATURES = {
     "H": (BODY, JOINT, "memoryless"),
+    "H_dot": (BODY, JOINT, "memoryless"),
     "M": (BODY, BODY, "memoryless"),
     "Jm": (JOINT, JOINT, "memoryless"),
     "E_phi": (BODY, BODY, "causal"),
@@ -56,6 +60,7 @@ SIGNATURES = {
     "Delta_phi": (BODY, BODY, "memoryless"),
     "E": (BASE, BODY, "anticausal"),
     "B": (POINTS, BODY, "memoryless"),
+    "X": (POINTS, POINTS, "memoryless"),
     "S_q": (COORDINATES, JOINT, "mixed"),
     "phi": (BODY, BODY, "causal"),
     "phi_tilde": (BODY, BODY, "causal"),
@@ -79,8 +84,10 @@ SIGNATURES = {
     "Gamma_delta": (JOINT, BODY, "memoryless"),
     **{name: (SCALAR, JOINT, None) for name in ("beta", "beta_dot", "T", "C")},
     **{name: (SCALAR, BODY, None) for name in ("a", "b", "V", "alpha", "f")},
-    "f0": (SCALAR, POINTS, None),
+    **{name: (SCALAR, POINTS, None) for name in ("f0", "c")},
     "gravity": (SCALAR, BASE, None),
+    "pose": (SCALAR, POSE, None),
+    "U": (SCALAR, SCALAR, None),
 }
 OPERATORS = {name for name, (source, _, _) in SIGNATURES.items() if source is not SCALAR}
 
@@ -91,11 +98,12 @@ def test_every_letter_has_its_spaces_and_causality():
         letter = LETTERS[name]
         assert (letter.source, letter.target) == (source, target), name
         assert causality in (None, letter.causality.value), name
-        assert letter.is_vector == (source is SCALAR), name
+        assert letter.is_vector == (source is SCALAR and target is not SCALAR), name
+        assert letter.is_scalar == (source is SCALAR and target is SCALAR), name
 
 
 def test_letter_with_arguments_keeps_spaces_and_takes_them_into_its_definition():
-    for letter in (B, J, HH, HH_s, HH_delta, Gamma_delta):
+    for letter in (B, J, X, c, HH, HH_s, HH_delta, Gamma_delta):
         own = letter("elbow", 1)
         assert (own.source, own.target, own.causality) == (
             letter.source,

@@ -16,6 +16,7 @@ from phipsi.operators import (
     D,
     Gamma_delta,
     H,
+    H_dot,
     I,
     J,
     M,
@@ -25,21 +26,25 @@ from phipsi.operators import (
     S,
     S_q,
     T,
+    U,
     V,
+    X,
     Y,
     alpha,
     beta,
     beta_dot,
     blockdiag,
+    c,
     f0,
     operator,
     phi,
+    pose,
 )
 
 # -- numbers in, numbers out -----------------------------------------------------------
 
 MANY = [H, phi, Mass, P, D.sqrt, Omega, Y, S[V], C, Mass.inv @ (T - C), J, beta.T @ Mass @ beta]
-MANY += [HH(0), alpha, blockdiag(phi @ M @ phi.T), S_q, B @ f0]
+MANY += [HH(0), alpha, blockdiag(phi @ M @ phi.T), S_q, B @ f0, X, pose]
 
 
 def values_of(expression, model, rng, batch=()):
@@ -72,10 +77,16 @@ def test_batch_equals_a_loop_over_its_states(machine, axes):
     check_batch(machines.MARKET[machine](), MANY, axes)
 
 
+@pytest.mark.parametrize("machine", ["branching_tree", "forest"])
+@pytest.mark.parametrize("axes", ["link", "world"])
+def test_batch_of_what_needs_weight_and_a_turning_body_equals_a_loop(machine, axes):
+    check_batch(machines.MARKET[machine](), [c, U], axes)
+
+
 @pytest.mark.parametrize("axes", ["link", "world"])
 def test_batch_of_a_turning_map_equals_a_loop_over_its_states(axes):
-    """Gamma_delta vanishes but for joints whose map turns: here Euler angles."""
-    check_batch(machines.MARKET["one_body"](), [Gamma_delta(0, 1)], axes)
+    """Gamma_delta and H_dot vanish but for joints whose map turns: here Euler angles."""
+    check_batch(machines.MARKET["one_body"](), [Gamma_delta(0, 1), H_dot], axes)
 
 
 def test_every_expression_of_the_list_is_an_expression():
@@ -94,6 +105,8 @@ def test_shapes_are_of_the_batch_and_of_the_spaces(arm):
     assert as_matrix(arm, k * beta.T @ beta, Q2, [1.0, 2.0], k=[1.0, 2.0]).tolist() == [5.0, 10.0]
     assert as_matrix(arm, V.T, Q2, [1.0, 2.0]).shape == (1, 12)
     assert as_matrix(arm, Mass.inv, np.zeros((0, 2))).shape == (0, 2, 2)
+    assert as_matrix(arm, pose, np.zeros((0, 2))).shape == (0, 24)
+    assert as_matrix(arm, U, q).shape == (4, 3)
     assert np.ndim(as_matrix(arm, beta.T @ beta, Q2, [1.0, 2.0])) == 0
 
 

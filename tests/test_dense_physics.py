@@ -14,8 +14,10 @@ from phipsi.operators import (
     B,
     C,
     D,
+    E,
     E_phi,
     H,
+    H_dot,
     J,
     K,
     M,
@@ -24,14 +26,21 @@ from phipsi.operators import (
     P,
     S,
     S_q,
+    U,
     V,
+    X,
     Y,
+    a,
     alpha,
     beta,
+    c,
     f,
     f0,
+    gravity,
     phi,
+    pose,
     psi,
+    vector,
 )
 
 # -- world axes ------------------------------------------------------------------------
@@ -66,6 +75,8 @@ TURNED = [
     Mass,
     S_q,
     D.sqrt,
+    pose,
+    U,
     f0,
 ]
 
@@ -115,6 +126,15 @@ def test_world_accelerations_are_those_of_the_papers():
     rate = as_matrix(model, V, moved, speeds, axes="world").imag / STEP
     felt = np.tile([0, 0, 0, *(-np.array(model.gravity))], len(model.bodies))
     assert_close(world, rate + felt)
+
+
+def test_rate_of_the_maps_is_turned_as_the_maps_are():
+    """H_dot_world = H_dot X*: the turning of the axes is no part of it."""
+    model = machines.MARKET["tree_of_every_kind"]()
+    q, v = machines.random_state(model, np.random.default_rng(6))
+    link, world = (as_matrix(model, H_dot, q, v, axes=axes) for axes in ("link", "world"))
+    assert np.linalg.norm(link) > 0.1
+    assert_close(world, link @ axes_of(model, q, [])["body"].T)
 
 
 # -- physics: mimics, rotors, points ---------------------------------------------------
@@ -188,3 +208,75 @@ def test_jacobian_is_the_derivative_of_the_points(machine, axes):
         expected += [turn @ omega, velocity] if axes == "world" else [omega, turn.T @ velocity]
     result = as_matrix(model, J @ S_q, q, axes=axes, points=points) @ v
     assert_close(result, np.concatenate(expected))
+
+
+# -- points in world axes, energy ------------------------------------------------------
+
+MOVING = ["welded", "tree_of_every_kind", "forest", "mimics", "rotor_bodies", "spacecraft"]
+
+
+def points_of(model):
+    """On every body, on every frame, and on the world."""
+    names = ["world", *(one.name for one in (*model.bodies, *model.frames))]
+    return [pp.point(name, (0.3, -0.1, 0.2)) for name in names]
+
+
+@pytest.mark.parametrize("machine", MOVING)
+def test_points_are_turned_into_world_axes_once(machine):
+    """X J and B X* w mean the same in link axes and, X being I, in world axes."""
+    model = machines.MARKET[machine]()
+    q, v = machines.random_state(model, np.random.default_rng(11))
+    points, w = points_of(model), vector("w", "point")
+    world = as_matrix(model, J, q, axes="world", points=points)
+    assert np.array_equal(as_matrix(model, X, q, axes="world", points=points), np.eye(len(world)))
+    assert_close(as_matrix(model, X @ J, q, points=points), world)
+    wrench = np.random.default_rng(12).normal(size=len(world))
+    power = V.T @ B @ X.T @ w
+    link, turned = (
+        as_matrix(model, power, q, v, axes=axes, points=points, w=wrench)
+        for axes in ("link", "world")
+    )
+    speeds = as_matrix(model, beta, q, v)
+    assert_close(link, wrench @ world @ speeds)
+    assert_close(turned, link)
+
+
+@pytest.mark.parametrize("machine", MOVING)
+@pytest.mark.parametrize("axes", ["link", "world"])
+def test_bias_acceleration_is_the_rate_of_the_velocity_of_points(machine, axes):
+    """X (B* phi* a + c) = d(J beta)/dt at constant speeds, by a complex step in world axes."""
+    model = machines.MARKET[machine]()
+    q, v = machines.random_state(model, np.random.default_rng(13))
+    points = points_of(model)
+    moved = pp.integrate(model, q, 1j * STEP * v)
+    rate = as_matrix(model, J @ beta, moved, v, axes="world", points=points).imag / STEP
+    assert np.linalg.norm(rate) > 0.1
+    for one in (X @ (B.T @ phi.T @ a + c), X(*points) @ (B(*points).T @ phi.T @ a + c(*points))):
+        given = points if not one.factors[0].arguments else None
+        assert_close(as_matrix(model, one, q, v, axes=axes, points=given), rate)
+
+
+@pytest.mark.parametrize("machine", [name for name in MOVING if name != "spacecraft"])
+@pytest.mark.parametrize("axes", ["link", "world"])
+def test_potential_energy_falls_by_the_work_of_gravity(machine, axes):
+    """dU/dt = beta* H phi M phi* E gravity, by a complex step along v."""
+    model = machines.MARKET[machine]()
+    q, v = machines.random_state(model, np.random.default_rng(14))
+    moved = pp.integrate(model, q, 1j * STEP * v)
+    rate = as_matrix(model, U, moved, axes=axes).imag / STEP
+    assert abs(rate) > 1e-3
+    assert_close(rate, as_matrix(model, beta.T @ H @ phi @ M @ phi.T @ E @ gravity, q, v))
+
+
+def test_potential_energy_counts_what_is_welded_to_the_world():
+    """2 kg on a stand 3 m high, the mass centre 0.5 m above; 5 kg hanging 1 m below 7 m."""
+    builder = pp.ModelBuilder("crane", gravity=(0.0, 0.0, -10.0))
+    weld, hinge = pp.joints.Fixed(), pp.joints.Revolute((0.0, 1.0, 0.0))
+    inertia = (1.0, 1.0, 1.0)
+    builder.add_body(
+        "stand", "world", weld, position=(0, 0, 3), mass=2.0, com=(0, 0, 0.5), inertia=inertia
+    )
+    builder.add_body(
+        "load", "stand", hinge, position=(0, 0, 4), mass=5.0, com=(0, 0, -1), inertia=inertia
+    )
+    assert_close(as_matrix(builder.build(), U, [0.0]), 2 * 10 * 3.5 + 5 * 10 * 6)

@@ -9,14 +9,14 @@ from symbols import assert_close
 import phipsi as pp
 from phipsi.lowering.dense import as_matrix
 from phipsi.model.tree import WORLD
-from phipsi.operators import HH, B, Gamma_delta, I, J, M, Mass, f0, operator
+from phipsi.operators import HH, B, Gamma_delta, I, J, M, Mass, X, c, f0, operator
 
 
-@pytest.mark.parametrize("expression", [B, J, J @ Mass.inv @ J.T, B @ f0], ids=str)
+@pytest.mark.parametrize("expression", [B, J, J @ Mass.inv @ J.T, B @ f0, X, c], ids=str)
 def test_points_must_be_passed_or_written(arm, expression):
     values = {"f0": np.zeros(6)} if "f0" in str(expression) else {}
-    assert refusal(arm, expression, Q2, **values) == (
-        "B and J stand for points: pass points=[pp.point(...), ...] or write B(pp.point(...))"
+    assert refusal(arm, expression, Q2, [1.0, 2.0], **values) == (
+        "B, J, X and c stand for points: pass points=[pp.point(...), ...] or write B(pp.point(...))"
     )
 
 
@@ -66,6 +66,10 @@ def test_different_numbers_of_points_do_not_mix(arm):
     tip, elbow = pp.point("tip"), pp.point("link2")
     mixed = J(tip) + J(tip, elbow)
     assert refusal(arm, mixed, Q2) == f"`{mixed}` mixes letters at different numbers of points"
+    mixed = X(tip) @ c(tip, elbow)
+    assert refusal(arm, mixed, Q2, [1.0, 2.0]) == (
+        f"`{mixed}` mixes letters at different numbers of points"
+    )
     mixed = B(tip) @ J(tip, elbow)
     assert refusal(arm, mixed, Q2) == f"`{mixed}` mixes letters at different numbers of points"
     unclear = B(tip) @ f0 + B(tip, elbow) @ f0
@@ -83,6 +87,16 @@ def test_letters_at_different_points_mix_where_the_spaces_allow(arm):
     bare_and_own = as_matrix(arm, J - J(elbow), Q2, points=[tip])
     assert_close(bare_and_own, both[:6] - both[6:])
     assert_close(as_matrix(arm, I + J(tip) @ J(elbow).T, Q2), np.eye(6) + both[:6] @ both[6:].T)
+    v, points = [1.0, 2.0], [tip, elbow]
+    both = as_matrix(arm, c, Q2, v, points=points)
+    assert np.array_equal(as_matrix(arm, c(tip, elbow), Q2, v), both)
+    apart = as_matrix(arm, c(tip) @ c(elbow, tip).T, Q2, v, axes="world")
+    assert apart.shape == (6, 12)
+    turns = as_matrix(arm, X, Q2, points=points)
+    assert np.array_equal(as_matrix(arm, X(elbow), Q2, points=points), turns[6:, 6:])
+    at_tip, at_elbow = (turns @ both).reshape(2, 6)
+    difference = as_matrix(arm, X(tip) @ c(tip) - X(elbow) @ c(elbow), Q2, v)
+    assert_close(difference, at_tip - at_elbow)
 
 
 def test_points_on_one_body_are_coupled(arm):
@@ -109,6 +123,12 @@ def test_points_on_the_world_do_not_move():
         matrix = as_matrix(model, J, q, axes=axes, points=points)
         assert not matrix[:6].any()
         assert matrix[6:].any()
+        convective = as_matrix(model, c, q, np.ones(model.nv), axes=axes, points=points)
+        assert not convective[:6].any()
+        assert convective[6:].any()
+    turns = as_matrix(model, X, q, points=points)
+    assert np.array_equal(turns[:6], np.eye(6, 12))
+    assert np.abs(turns[6:, 6:] - np.eye(6)).max() > 0.1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from symbols import A, L, free_names, k, x
 import phipsi as pp
 from phipsi.lowering import dense
 from phipsi.lowering.dense import as_matrix
-from phipsi.operators import C, H, I, Jm, M, Mass, Q, S, T, V, a, b, beta, phi, vector
+from phipsi.operators import C, H, H_dot, I, Jm, M, Mass, Q, S, T, V, a, b, beta, c, phi, vector
 
 # -- what is refused -------------------------------------------------------------------
 
@@ -67,7 +67,9 @@ def test_speeds_that_are_none_are_refused(arm, v, message):
     assert refusal(arm, V, Q2, v) == message
 
 
-@pytest.mark.parametrize("expression", [beta, V, a, b, C, Mass @ T - C, S[V]], ids=str)
+@pytest.mark.parametrize(
+    "expression", [beta, V, a, b, C, Mass @ T - C, S[V], c("tip"), H_dot], ids=str
+)
 def test_missing_speeds_are_asked_for(arm, expression):
     values = {"T": np.zeros(2)} if "T" in str(expression) else {}
     assert refusal(arm, expression, Q2, **values) == (

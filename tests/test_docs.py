@@ -9,7 +9,7 @@ import pytest
 
 import phipsi.operators
 from phipsi.algebra.node import Node
-from phipsi.algebra.spaces import SPACES, Space
+from phipsi.algebra.spaces import SCALAR, SPACES, Space
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -88,13 +88,21 @@ def test_a_wrong_output_or_a_broken_block_is_found(tmp_path):
 # -- the symbol table ------------------------------------------------------------------
 
 
-def symbol_rows() -> dict[str, list[str]]:
-    """The rows of docs/notation.md that begin with a letter in code type, by that letter.
+def notation_parts() -> tuple[str, str]:
+    """docs/notation.md up to the table of spaces, and from the table of operators on."""
+    text = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8")
+    spaces, title, rest = text.partition("\n## Operators\n")
+    assert title
+    return spaces, rest
+
+
+def rows_by_name(text: str) -> dict[str, list[str]]:
+    """The first row of each name in code type.
 
     A letter's first row says what it is: `letter` | meaning | formula | maps | block | causality.
     """
     rows: dict[str, list[str]] = {}
-    for match in ROW.finditer((ROOT / "docs" / "notation.md").read_text(encoding="utf-8")):
+    for match in ROW.finditer(text):
         cells = [cell.strip() for cell in match.group(1).split("|")]
         name = re.match(r"`([A-Za-z_0-9]+)", cells[0])
         if name:
@@ -115,20 +123,22 @@ def maps(node: Node) -> str:
         assert space is not None
         return space.name
 
-    return short(node.target) if node.is_vector else f"{short(node.source)} -> {short(node.target)}"
+    if node.source is SCALAR:
+        return short(node.target)
+    return f"{short(node.source)} -> {short(node.target)}"
 
 
 def test_notation_has_a_row_for_every_public_letter():
-    assert set(phipsi.operators.__all__) - set(symbol_rows()) == set()
+    assert set(phipsi.operators.__all__) - set(rows_by_name(notation_parts()[1])) == set()
 
 
 @pytest.mark.parametrize("name", letters())
 def test_notation_states_the_spaces_and_causality_of_the_code(name):
-    cells, node = symbol_rows()[name], letters()[name]
+    cells, node = rows_by_name(notation_parts()[1])[name], letters()[name]
     assert cells[3] == maps(node)
-    if not node.is_vector:
+    if node.source is not SCALAR:
         assert cells[5] == node.causality.value
 
 
 def test_notation_lists_every_space():
-    assert set(SPACES) - set(symbol_rows()) == set()
+    assert set(SPACES) - set(rows_by_name(notation_parts()[0])) == set()

@@ -42,14 +42,14 @@ PACKAGE = ERRORS | {
 }
 LETTERS = {
     # the machine
-    *("H", "M", "Jm", "E_phi", "S", "Delta_phi", "E", "B", "S_q", "I"),
+    *("H", "H_dot", "M", "Jm", "E_phi", "S", "Delta_phi", "E", "B", "X", "S_q", "I"),
     *("phi", "phi_tilde", "J", "Mass", "R"),
     # articulated bodies
     *("P", "D", "G", "tau", "tau_bar", "K", "E_psi", "psi", "psi_tilde", "Omega", "Y"),
     # sensitivities and brackets
     *("HH", "HH_s", "HH_delta", "Gamma_delta", "Q", "cross"),
     # vectors
-    *("beta", "beta_dot", "T", "f0", "gravity", "a", "b", "V", "alpha", "f", "C"),
+    *("beta", "beta_dot", "T", "f0", "gravity", "a", "b", "c", "V", "alpha", "f", "C", "pose", "U"),
 }
 MAKERS = {"blockdiag", "operator", "scalar", "vector"}
 MACHINES = {"branching_tree", "chain", "planar_arm", "puma560", "spacecraft"}

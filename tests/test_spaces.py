@@ -401,7 +401,9 @@ def test_arguments_of_as_matrix_are_taken(name):
 def test_unknown_space_lists_the_known_ones(space):
     message = refusal(vector, "z", space, error=pp.InputError)
     assert message.startswith("no space ")
-    assert "Valid names: 'body', 'joint', 'point', 'base', 'coordinate', 'scalar'" in message
+    assert (
+        "Valid names: 'body', 'joint', 'point', 'base', 'coordinate', 'pose', 'scalar'" in message
+    )
 
 
 def test_misspelt_space_gets_a_hint():

@@ -14,6 +14,8 @@ author's letter. Where the papers clash, the choice is noted here:
     S  the shift; S[x] is the force cross product of [000 (2.7)]
     C  the whole bias, gravity included [001 (23) with 004-I (3.21)]
     Y  Upsilon of [002 (A.3)], corrected for trees
+    U  potential energy; in Featherstone and Pinocchio P H*
+    X  turns axes, without a lever; Featherstone's X is our phi
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from phipsi.algebra.spaces import (
     COORDINATES,
     JOINT,
     POINTS,
+    POSE,
     SCALAR,
     Causality,
     Space,
@@ -91,6 +94,7 @@ def _vector(name: str, space: Space, free: bool = False) -> Symbol:
 
 I = Identity()
 H = Symbol("H", BODY, JOINT)  # joint map [001 (18)]
+H_dot = Symbol("H_dot", BODY, JOINT)  # (sum_a Gamma_a beta_a)*: dH/dt in link axes
 M = Symbol("M", BODY, BODY)  # spatial inertias [001 (2)]
 Jm = Symbol("Jm", JOINT, JOINT)  # rotor inertia, reflected
 E_phi = Symbol("E_phi", BODY, BODY, CAUSAL)  # phi(p(k),k) at (p(k),k) [002 (2.7)]
@@ -98,6 +102,7 @@ S = _Shift("S", BODY, BODY, CAUSAL)  # shift: a turn without a lever [000 sec. 2
 Delta_phi = Symbol("Delta_phi", BODY, BODY)  # E_phi = S Delta_phi [000 (3.28)]
 E = Symbol("E", BASE, BODY, ANTICAUSAL)  # the base's motion at the roots [004-I (3.8)]
 B = _Callable("B", POINTS, BODY)  # points [002 (2.13)]
+X = _Callable("X", POINTS, POINTS)  # diag(R_k, R_k): axes of the points' bodies to world axes
 S_q = Symbol("S_q", COORDINATES, JOINT, MIXED)  # mimic joints: beta = S_q v
 
 phi = _define("phi", (I - E_phi).inv)  # [002 (2.9)]
@@ -153,6 +158,9 @@ f0 = _vector("f0", POINTS, free=True)  # forces of the points ON the environment
 gravity = _vector("gravity", BASE)  # base acceleration that stands for gravity [004-I (3.21)]
 a = _vector("a", BODY)  # Coriolis acceleration [001 (8)]
 b = _vector("b", BODY)  # gyroscopic force [001 (11)]
+c = _Callable("c", SCALAR, POINTS)  # [0; omega x v]: a point accelerates by X (B* alpha + c)
+pose = _vector("pose", POSE)  # the rows of R_k, then the origin of body k, in the world
+U = Symbol("U", SCALAR, SCALAR)  # potential energy of gravity, -sum m g . x
 
 V = _define("V", phi.T @ H.T @ beta)  # [001 (21)]
 alpha = _define("alpha", phi.T @ (H.T @ beta_dot + a + E @ gravity))  # [001 (25)]

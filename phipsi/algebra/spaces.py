@@ -27,9 +27,10 @@ JOINT = Space("joint", "a joint: its speeds, accelerations or forces")
 POINTS = Space("point", "a point on a body")
 BASE = Space("base", "the world, on which the roots hang")
 COORDINATES = Space("coordinate", "the independent coordinates, mimic joints left out")
+POSE = Space("pose", "a body: where it stands in the world")
 SCALAR = Space("scalar", "one number")
 
-SPACES = {space.name: space for space in (BODY, JOINT, POINTS, BASE, COORDINATES, SCALAR)}
+SPACES = {space.name: space for space in (BODY, JOINT, POINTS, BASE, COORDINATES, POSE, SCALAR)}
 
 
 def as_space(space: Space | str) -> Space:

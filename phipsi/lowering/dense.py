@@ -69,7 +69,7 @@ def as_matrix(
             [000] states its operators, `A_world = X A X*`, `X = diag(R_k, R_k)`.
             Accelerations differ by more: A in link axes, the papers'
             `alpha = A + [0; omega x v]` in world axes.
-        points: what the bare letters B and J stand for; or write `B(pp.point(...))`.
+        points: what the bare letters B, J, X and c stand for; or write `B(pp.point(...))`.
         values: of the free symbols by name: T, beta_dot, f0, the user's own, in
             the axes asked for. T and beta_dot have the rows of joint space: nv, and
             those of mimic joints. A block-diagonal operator takes one block per

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Space
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.algebra.walk import walk
 from phipsi.errors import InputError, name_choices
-from phipsi.lowering.letters import OF_SPEEDS, SPATIAL
+from phipsi.lowering.letters import OF_SPEEDS, PLACE, SPATIAL
 from phipsi.model.configuration import (
     broadcast,
     check_array,
@@ -86,6 +86,7 @@ class Inputs:
             JOINT: [joint.kind.nv for joint in self.model.joints],
             BASE: [SPATIAL],
             COORDINATES: [self.model.nv],
+            POSE: [PLACE] * len(self.model.bodies),
             SCALAR: [1],
         }
 
@@ -100,7 +101,7 @@ class Inputs:
         at_points = [x for x in self.letters if POINTS in (x.source, x.target) and not x.free]
         if not passed and any(not letter.arguments for letter in at_points):
             raise InputError(
-                "B and J stand for points: pass points=[pp.point(...), ...] or write "
+                "B, J, X and c stand for points: pass points=[pp.point(...), ...] or write "
                 "B(pp.point(...))"
             )
         lists = [checked_points(x.arguments) for x in at_points if x.arguments]

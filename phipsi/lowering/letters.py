@@ -2,6 +2,7 @@
 
 Each is stated in link axes for body k with parent p. Where world axes are
 asked for, `letter` turns the result: `A_world = X A X*`, X_k = diag(R_k, R_k).
+The letter X itself is what turns, so it has no turn left to do in world axes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from phipsi import spatial
 from phipsi.algebra import operators as op
 from phipsi.algebra.node import Symbol
-from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Space
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.errors import InputError, SolveError
 from phipsi.model.configuration import joint_coordinates, joint_speeds
 from phipsi.model.model import Joint, Point
@@ -27,15 +28,18 @@ if TYPE_CHECKING:
 PIVOT = 1e-14  # relative to the composite inertia: a pivot D below this is roundoff of zero
 VELOCITY = np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])  # [omega; v] -> [0; v]
 SPATIAL = len(VELOCITY)  # size of the base's and of a point's block; a body brings its own
+PLACE = 12  # size of a pose: nine numbers of R, three of the origin
 
 LETTERS: dict[str, Callable[..., np.ndarray]] = {}
-OF_SPEEDS = {op.beta.name, op.a.name, op.b.name}  # the primitive letters that need v
+# The primitive letters that need v.
+OF_SPEEDS = {x.name for x in (op.beta, op.a, op.b, op.c, op.H_dot)}
 
 
 class Kinematics:
     """The pieces of each body at a configuration, in link axes.
 
-    phi[k] is phi(p,k), H_star[k] is H*(k), Gamma[k][a] is D_a H*(k), and turn[k] is X_k.
+    phi[k] is phi(p,k), H_star[k] is H*(k), Gamma[k][a] is D_a H*(k), turn[k] is X_k, and
+    origin[k] where the frame of k stands in the world, as a column.
     """
 
     def __init__(self, m: DenseMachine):
@@ -43,16 +47,22 @@ class Kinematics:
         self.H_star: list[np.ndarray] = []
         self.Gamma: list[list[np.ndarray]] = []
         self.turn: list[np.ndarray] = []
+        self.origin: list[np.ndarray] = []
         for joint, body in zip(m.model.joints, m.model.bodies, strict=True):
             q = joint_coordinates(joint, m.q)
             base, (R, l) = joint.placement, joint.kind.transform(q)
             R = spatial.compose(base.rotation, R)
             l = spatial.add(base.position, spatial.apply(base.rotation, l))
-            turn = m.array(spatial.phi(R, spatial.ZERO3))
+            turn, origin = m.array(spatial.phi(R, spatial.ZERO3)), m.array([[x] for x in l])
+            if body.parent != WORLD:
+                inboard = self.turn[body.parent]
+                origin = self.origin[body.parent] + _rotation(inboard) @ origin
+                turn = inboard @ turn
             self.phi.append(m.array(spatial.phi(R, l)))
             self.H_star.append(m.array(joint.kind.motion_map(q)))
             self.Gamma.append([m.array(part) for part in joint.kind.map_derivatives(q)])
-            self.turn.append(turn if body.parent == WORLD else self.turn[body.parent] @ turn)
+            self.turn.append(turn)
+            self.origin.append(origin)
 
     def velocities(self, m: DenseMachine) -> list[np.ndarray]:
         """V_k = phi*(p,k) V_p + H*(k) beta(k), as columns [001 (7)]."""
@@ -62,15 +72,27 @@ class Kinematics:
             V.append(own if p == WORLD else star(self.phi[k]) @ V[p] + own)
         return V
 
+    def map_rates(self, m: DenseMachine) -> list[np.ndarray]:
+        """dH*(k)/dt = sum_a Gamma_a beta_a, in the axes of k."""
+        rates = []
+        for k, H_star in enumerate(self.H_star):
+            beta = speeds(m, k)
+            terms = (Gamma * beta[..., i : i + 1, :] for i, Gamma in enumerate(self.Gamma[k]))
+            rates.append(sum(terms, start=np.zeros_like(H_star)))
+        return rates
 
-def letter(symbol: Symbol) -> Callable:
-    """Register the link-axes meaning of a letter; world axes follow by turning it."""
+
+def letter(symbol: Symbol, turned: bool = True) -> Callable:
+    """Register the link-axes meaning of a letter; world axes follow by turning it.
+
+    Where `turned` is false, the function knows the axes and states both meanings.
+    """
 
     def register(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
         @wraps(function)
         def meaning(m: DenseMachine, *arguments: Any) -> np.ndarray:
             link = function(m, *arguments)
-            if m.axes == "link":
+            if m.axes == "link" or not turned:
                 return link
             left, right = (_turn(m, space, arguments) for space in (symbol.target, symbol.source))
             return left @ link @ star(right)
@@ -88,6 +110,12 @@ def letter(symbol: Symbol) -> Callable:
 def _(m: DenseMachine) -> np.ndarray:
     """H = diag[H(k)] [001 (18)]."""
     return m.diagonal(JOINT, BODY, (star(h) for h in m.kinematics.H_star))
+
+
+@letter(op.H_dot)
+def _(m: DenseMachine) -> np.ndarray:
+    """diag[(sum_a Gamma_a beta_a)*]: what the map itself changes, its frame left out."""
+    return m.diagonal(JOINT, BODY, (star(rate) for rate in m.kinematics.map_rates(m)))
 
 
 @letter(op.M)
@@ -146,6 +174,14 @@ def _(m: DenseMachine, *points: Point) -> np.ndarray:
             column[m.slices(BODY)[k]] = spatial.phi(spatial.IDENTITY3, place.position)
         columns.append(column)
     return np.concatenate(columns, axis=-1)
+
+
+@letter(op.X, turned=False)
+def _(m: DenseMachine, *points: Point) -> np.ndarray:
+    """diag(R_k, R_k) for each point on body k; I in world axes, and for a point on the world."""
+    if m.axes == "world":
+        return np.eye(SPATIAL * len(m.points_of(points)))
+    return _turn(m, POINTS, points)
 
 
 @letter(op.S_q)
@@ -342,13 +378,11 @@ def _(m: DenseMachine) -> np.ndarray:
     a gains c(k) - phi*(p,k) c(p): the papers' omega x (omega x l) [004-I (2.19)].
     """
     kin, V = m.kinematics, m.kinematics.velocities(m)
-    c = [_convective(m, x) for x in V]
+    c, H_dot_star = [_convective_in_alpha(m, x) for x in V], kin.map_rates(m)
     blocks = []
     for k, p in enumerate(m.model.tree.parent):
         beta = speeds(m, k)
-        a = _cross(m, V[k]) @ kin.H_star[k] @ beta + c[k]
-        for i, Gamma in enumerate(kin.Gamma[k]):
-            a = a + Gamma @ beta * beta[..., i : i + 1, :]
+        a = _cross(m, V[k]) @ kin.H_star[k] @ beta + H_dot_star[k] @ beta + c[k]
         blocks.append(a if p == WORLD else a - star(kin.phi[k]) @ c[p])
     return _stack(m, BODY, blocks)
 
@@ -359,8 +393,51 @@ def _(m: DenseMachine) -> np.ndarray:
     blocks = []
     for body, V in zip(m.model.bodies, m.kinematics.velocities(m), strict=True):
         M = body.inertia.matrix
-        blocks.append(-star(_cross(m, V)) @ M @ V - M @ _convective(m, V))
+        blocks.append(-star(_cross(m, V)) @ M @ V - M @ _convective_in_alpha(m, V))
     return _stack(m, BODY, blocks)
+
+
+@letter(op.c)
+def _(m: DenseMachine, *points: Point) -> np.ndarray:
+    """c(e) = [0; omega x v] of point e, with [omega; v] = B* V; 0 for a point on the world.
+
+    The classical acceleration of the point is X (B* alpha + c). In world axes alpha
+    is that of the body's origin already, so c lacks it: [0; omega x (omega x x)].
+    """
+    V = m.kinematics.velocities(m)
+    blocks = []
+    for point in m.points_of(points):
+        k, place = m.model.locate(point)
+        if k == WORLD:
+            blocks.append(m.array([[0.0]] * SPATIAL))
+            continue
+        B_star = star(np.array(spatial.phi(spatial.IDENTITY3, place.position)))
+        c = _convective(m, B_star @ V[k])
+        blocks.append(c - B_star @ _convective_in_alpha(m, V[k]))
+    return np.concatenate(blocks, axis=-2)
+
+
+@letter(op.pose)
+def _(m: DenseMachine) -> np.ndarray:
+    """The rows of R_k, then where the origin of body k stands; in the world, whatever the axes."""
+    blocks = []
+    for turn, origin in zip(m.kinematics.turn, m.kinematics.origin, strict=True):
+        rows = (row[..., None] for row in np.moveaxis(_rotation(turn), -2, 0))
+        blocks.append(np.concatenate([*rows, origin], axis=-2))
+    return _stack(m, POSE, blocks)
+
+
+@letter(op.U)
+def _(m: DenseMachine) -> np.ndarray:
+    """U = -sum_k m_k g . x_k over the mass centres, what is welded to the world included."""
+    g = np.array([m.model.gravity])
+    welded = m.model.base_inertia
+    U = m.array([[0.0]]) - welded.mass * g @ _column(welded.com)
+    places = zip(m.kinematics.turn, m.kinematics.origin, strict=True)
+    for body, (turn, origin) in zip(m.model.bodies, places, strict=True):
+        x = origin + _rotation(turn) @ _column(body.inertia.com)
+        U = U - body.inertia.mass * g @ x
+    return U
 
 
 def speeds(m: DenseMachine, k: int) -> np.ndarray:
@@ -375,8 +452,13 @@ def _cross(m: DenseMachine, V: np.ndarray) -> np.ndarray:
 
 
 def _convective(m: DenseMachine, V: np.ndarray) -> np.ndarray:
-    """c = [0; omega x v], the difference of alpha and A; 0 in link axes."""
-    return (_cross(m, V) @ VELOCITY @ V) if m.axes == "world" else 0.0 * V
+    """[0; omega x v]: what a classical acceleration has more than a componentwise one."""
+    return _cross(m, V) @ VELOCITY @ V
+
+
+def _convective_in_alpha(m: DenseMachine, V: np.ndarray) -> np.ndarray:
+    """How much of it alpha holds: alpha is A in link axes, classical in world axes."""
+    return _convective(m, V) if m.axes == "world" else 0.0 * V
 
 
 # -- assembly --------------------------------------------------------------------------
@@ -385,6 +467,15 @@ def _convective(m: DenseMachine, V: np.ndarray) -> np.ndarray:
 def star(matrix: np.ndarray) -> np.ndarray:
     """The transpose, without complex conjugate."""
     return np.swapaxes(matrix, -1, -2)
+
+
+def _rotation(turn: np.ndarray) -> np.ndarray:
+    """R of diag(R, R)."""
+    return turn[..., :3, :3]
+
+
+def _column(vector: Iterable[float]) -> np.ndarray:
+    return np.array([[x] for x in vector])
 
 
 def _below_diagonal(m: DenseMachine, blocks: list[np.ndarray]) -> np.ndarray:

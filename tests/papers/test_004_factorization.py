@@ -49,11 +49,11 @@ def test_4_4_gain_of_the_tip_divides_by_D(machine):
     which FACT 4.1 fails. Serial chains."""
     model, q, _, _ = state(machine)
     _, D_, _, L_ = discrete_riccati(model, q)
-    X = operator("X", "joint", "body")
-    factorization = (I + H @ Phi @ X) @ D @ (I + H @ Phi @ X).T
-    assert mismatch(model, Mass, factorization, q, X=L_) < TOLERANCE
+    Z = operator("Z", "joint", "body")
+    factorization = (I + H @ Phi @ Z) @ D @ (I + H @ Phi @ Z).T
+    assert mismatch(model, Mass, factorization, q, Z=L_) < TOLERANCE
     L_[-1] = L_[-1] @ D_[-1] @ D_[-1]  # as printed: times D where it should be divided by it
-    assert mismatch(model, Mass, factorization, q, X=L_) > MARGIN
+    assert mismatch(model, Mass, factorization, q, Z=L_) > MARGIN
 
 
 @on(*ALL)

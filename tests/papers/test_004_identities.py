@@ -184,13 +184,13 @@ def test_lemma_A_1_product_of_two_semigroups(machine, axes):
     """LEMMA A.1 (a.44), (a.45): r(k+1) = psi(k+1,k) r(k) phi*(k+1,k) + M(k+1) gives
     psi M phi* = r + psi~ r + r phi~*, for any two operators with the semigroup property.
 
-    Here two random ones: blocks phi(p,k) X(k) and phi(p,k) Z(k) with any X, Z.
+    Here two random ones: blocks phi(p,k) W(k) and phi(p,k) Z(k) with any W, Z.
     On trees r sums over children, and bodies on different limbs have no block.
     """
     model, q, _, _ = state(machine)
     rng = np.random.default_rng(10)
-    given = {name: random_blocks(model, rng) for name in "XZ"}
-    X, Z, r = (operator(name, "body", "body") for name in "XZr")
+    given = {name: random_blocks(model, rng) for name in "WZ"}
+    W, Z, r = (operator(name, "body", "body") for name in "WZr")
     step = pp.as_matrix(model, E_phi, q, axes=axes)
     M_ = pp.as_matrix(model, M, q, axes=axes)
     r_ = [block(model, M_, k, k) for k in range(len(model.bodies))]
@@ -198,8 +198,8 @@ def test_lemma_A_1_product_of_two_semigroups(machine, axes):
         p = model.tree.parent[k]
         if p != WORLD:
             carry = block(model, step, p, k)
-            r_[p] = r_[p] + carry @ given["X"][k] @ r_[k] @ given["Z"][k].T @ carry.T
-    left, right = (I - E_phi @ X).inv, (I - E_phi @ Z).inv
+            r_[p] = r_[p] + carry @ given["W"][k] @ r_[k] @ given["Z"][k].T @ carry.T
+    left, right = (I - E_phi @ W).inv, (I - E_phi @ Z).inv
     decomposed = r + (left - I) @ r + r @ (right - I).T
     at = {"axes": axes, **given}
     assert mismatch(model, left @ M @ right.T, decomposed, q, r=r_, **at) < TOLERANCE

@@ -15,6 +15,7 @@ from phipsi.operators import (
     E_phi,
     G,
     H,
+    H_dot,
     I,
     J,
     Jm,
@@ -25,15 +26,20 @@ from phipsi.operators import (
     P,
     R,
     S,
+    U,
     V,
+    X,
     a,
     alpha,
     b,
+    beta,
     beta_dot,
+    c,
     cross,
     f,
     gravity,
     phi,
+    pose,
     tau_bar,
 )
 from phipsi.operators import T as T_
@@ -191,7 +197,33 @@ def jacobians(x):
         x.value(J, points=x.points, axes="world"),
         x.value(phi.T @ H.T)[-6:],
     ]
+    theirs.append(theirs[1])
+    ours.append(x.value(X @ J, points=x.points))
     return [SWAP @ jacobian for jacobian in theirs], ours
+
+
+def bias_acceleration_of_points(x):
+    tip = pin.Frame("tip", x.numbers[-1], 0, x.tip, pin.FrameType.OP_FRAME)
+    frame = x.model.addFrame(tip)
+    data = x.model.createData()
+    pin.forwardKinematics(x.model, data, x.q_pin, x.v, np.zeros(x.model.nv))
+    axes = pin.LOCAL_WORLD_ALIGNED
+    theirs = SWAP @ pin.getFrameClassicalAcceleration(x.model, data, frame, axes).vector
+    bias = X @ (B.T @ phi.T @ a + c)
+    ours = [x.value(bias, points=x.points, axes=axes) for axes in ("link", "world")]
+    return [theirs, theirs], ours
+
+
+def poses(x):
+    pin.forwardKinematics(x.model, x.data, x.q_pin)
+    placed = [x.data.oMi[i] for i in x.numbers]
+    theirs = [np.concatenate([one.rotation.ravel(), one.translation]) for one in placed]
+    return theirs, list(x.value(pose).reshape(-1, 12))
+
+
+def potential_energy(x):
+    theirs = pin.computePotentialEnergy(x.model, x.data, x.q_pin)
+    return [np.array(theirs)], [x.value(U)]
 
 
 def delassus_matrix(x):
@@ -238,15 +270,16 @@ def accelerations_without_gravity(x):
 
 
 def biases_of_bodies(x):
-    """c + v x v_J and v x* h."""
+    """c + v x v_J, c alone, and v x* h."""
     pin.rnea(x.model, x.data, x.q_pin, x.v, x.acceleration)
     theirs = []
     for i in x.numbers:
         joint = x.data.joints[i]
         own, bias = (pin.Motion(np.asarray(part)) for part in (joint.v, joint.c))
         theirs.append(SWAP @ (bias + x.data.v[i].cross(own)).vector)
+    theirs += [SWAP @ np.asarray(x.data.joints[i].c) for i in x.numbers]
     theirs += [SWAP @ x.data.v[i].cross(x.data.h[i]).vector for i in x.numbers]
-    return theirs, [*x.vector(a), *x.vector(b)]
+    return theirs, [*x.vector(a), *x.vector(H_dot.T @ beta), *x.vector(b)]
 
 
 def biases_of_joints(x):
@@ -275,6 +308,9 @@ ROWS = [
     articulated_joints,
     inverse_mass_matrix,
     jacobians,
+    bias_acceleration_of_points,
+    poses,
+    potential_energy,
     delassus_matrix,
     cross_products,
     newton_euler,
