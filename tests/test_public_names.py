@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import phipsi as pp
-from phipsi import examples, joints, operators
+from phipsi import dynamics, examples, joints, operators
 
 ERRORS = {
     "BackendError",
@@ -36,9 +36,17 @@ PACKAGE = ERRORS | {
     "load",
     "point",
     # what is done with it
+    "Function",
     "as_matrix",
+    "compile",
     "difference",
     "integrate",
+    # what an engineer asks of it
+    *("accelerations", "forward_dynamics", "forward_dynamics_delayed", "inverse_dynamics"),
+    *("bias_force", "gravity_force", "mass_matrix", "mass_matrix_inverse"),
+    *("body_poses", "body_velocities", "jacobian", "jacobian_dot_v"),
+    *("operational_compliance", "operational_inertia"),
+    *("kinetic_energy", "momentum", "potential_energy"),
 }
 LETTERS = {
     # the machine
@@ -119,6 +127,7 @@ CLASSES = {
 
 def test_functions_and_classes_are_all_looked_at():
     assert set(FUNCTIONS) >= {"as_matrix", "load", "point", "integrate", "difference", "chain"}
+    assert set(FUNCTIONS) >= {"compile", *dynamics.__all__}
     assert set(CLASSES) >= {"Model", "ModelBuilder", "SpaceError", "joints.Custom"}
 
 
@@ -147,7 +156,7 @@ def test_letter_knows_its_name(name):
 
 
 def test_modules_have_docstrings():
-    for module in (pp, operators, examples, joints):
+    for module in (pp, operators, examples, joints, dynamics):
         assert module.__doc__
 
 

@@ -40,33 +40,40 @@ class Inputs:
     def __init__(
         self,
         model: Model,
-        expression: Node,
+        expression: Node | Sequence[Node],
         q: ArrayLike,
         v: ArrayLike | None,
         points: Sequence[Point] | None,
         values: Mapping[str, Any],
     ):
         self.model = model
-        self.letters = [node for node in walk(expression) if isinstance(node, Symbol)]
+        several = (expression,) if isinstance(expression, Node) else tuple(expression)
+        self.expressions = several
+        self.letters = list(
+            dict.fromkeys(x for one in several for x in walk(one) if isinstance(x, Symbol))
+        )
         self.q = check_configuration(model, "q", q)
         self.v = None if v is None else check_speeds(model, "v", v)
         if self.v is None and any(letter.name in OF_SPEEDS for letter in self.letters):
-            raise InputError(f"`{expression}` depends on the speeds: pass v=...")
+            raise InputError(f"`{self.text}` depends on the speeds: pass v=...")
         self.points: tuple[Point, ...] = () if points is None else checked_points(points)
         self.point_counts = self._count_points(points is not None)
-        self.given = self._take_values(expression, values)
+        self.given = self._take_values(values)
         state = {"q": self.q} if self.v is None else {"q": self.q, "v": self.v}
         batches = {name: x.shape[:-1] for name, x in state.items()}
         for letter, blocks in self.given.items():
-            several = letter.source is not SCALAR
+            by_block = letter.source is not SCALAR
             for k, block in enumerate(blocks):
-                batches[f"{letter.name}[{k}]" if several else letter.name] = block.shape[:-2]
+                batches[f"{letter.name}[{k}]" if by_block else letter.name] = block.shape[:-2]
         self.batch = broadcast(batches)
         self.dtype = np.result_type(*state.values(), *chain.from_iterable(self.given.values()))
         if self.dtype not in (np.float64, np.complex128):
-            raise InputError(
-                f"`{expression}` is evaluated in double precision, not in {self.dtype}"
-            )
+            raise InputError(f"`{self.text}` is evaluated in double precision, not in {self.dtype}")
+
+    @property
+    def text(self) -> str:
+        """The expressions as they are typed, for messages."""
+        return ", ".join(map(str, self.expressions))
 
     # -- spaces ------------------------------------------------------------------------
 
@@ -122,20 +129,18 @@ class Inputs:
 
     # -- values ------------------------------------------------------------------------
 
-    def _take_values(
-        self, expression: Node, values: Mapping[str, Any]
-    ) -> dict[Symbol, list[np.ndarray]]:
+    def _take_values(self, values: Mapping[str, Any]) -> dict[Symbol, list[np.ndarray]]:
         """The blocks of each free symbol, no more and no less."""
         free = _by_name([letter for letter in self.letters if letter.free])
         for name in values:
             if name not in free:
                 raise InputError(
-                    f"`{expression}` has no free symbol {name!r}; {name_choices(name, free)}"
+                    f"`{self.text}` has no free symbol {name!r}; {name_choices(name, free)}"
                 )
         for name, letter in free.items():
             if name not in values:
                 raise InputError(
-                    f"`{expression}` needs a value for {name}, {_describe(letter)}: pass {name}=..."
+                    f"`{self.text}` needs a value for {name}, {_describe(letter)}: pass {name}=..."
                 )
         return {x: self._checked_value(x, values[name]) for name, x in free.items()}
 

@@ -19,7 +19,7 @@ from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.errors import InputError, SolveError
 from phipsi.model.configuration import joint_coordinates, joint_speeds
-from phipsi.model.model import Joint, Point
+from phipsi.model.model import Joint, Model, Point
 from phipsi.model.tree import WORLD
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def _articulated(m: DenseMachine) -> tuple[list[np.ndarray], list[np.ndarray]]:
         Jm = joint.reflected_inertia
         D[k] = star(H_star[k]) @ P[k] @ H_star[k] + Jm * np.eye(joint.kind.nv)
         if _vanishes(D[k].real, Jm + _moved_inertia(R[k], H_star[k])):
-            raise SolveError(_vanishing_pivot(joint))
+            raise SolveError(vanishing_pivot(joint))
         if p != WORLD:
             felt = P[k] - P[k] @ H_star[k] @ np.linalg.solve(D[k], star(H_star[k]) @ P[k])
             P[p] = P[p] + phi[k] @ felt @ star(phi[k])
@@ -272,7 +272,7 @@ def _vanishes(D: np.ndarray, size: np.ndarray) -> bool:
     return bool(np.any(pivots[..., 0] <= PIVOT))
 
 
-def _vanishing_pivot(joint: Joint) -> str:
+def vanishing_pivot(joint: Joint) -> str:
     """What to tell of a joint whose D is singular."""
     subject = f"the articulated inertia D of joint {joint.name!r}"
     remedy = "give its bodies mass, or the joint a rotor inertia"
@@ -290,28 +290,28 @@ def _vanishing_pivot(joint: Joint) -> str:
 @letter(op.HH)
 def _(m: DenseMachine, *joint_and_axis: Any) -> np.ndarray:
     """HH(i) = S[H*(i) e_a] at i and at every body outboard of it [000 (2.13)]."""
-    i, axis = _joint_axis(m, *joint_and_axis)
+    i, axis = joint_axis(m.model, *joint_and_axis)
     return _pick_off(m, i, axis, range(i, m.model.tree.end[i]))
 
 
 @letter(op.HH_s)
 def _(m: DenseMachine, *joint_and_axis: Any) -> np.ndarray:
     """HH(i) at every body strictly outboard of i [000 (2.12)]."""
-    i, axis = _joint_axis(m, *joint_and_axis)
+    i, axis = joint_axis(m.model, *joint_and_axis)
     return _pick_off(m, i, axis, range(i + 1, m.model.tree.end[i]))
 
 
 @letter(op.HH_delta)
 def _(m: DenseMachine, *joint_and_axis: Any) -> np.ndarray:
     """HH(i) at i alone [000 (2.13)]."""
-    i, axis = _joint_axis(m, *joint_and_axis)
+    i, axis = joint_axis(m.model, *joint_and_axis)
     return _pick_off(m, i, axis, range(i, i + 1))
 
 
 @letter(op.Gamma_delta)
 def _(m: DenseMachine, *joint_and_axis: Any) -> np.ndarray:
     """Gamma(i,a) = D_{ia} H*(i) at i."""
-    i, axis = _joint_axis(m, *joint_and_axis)
+    i, axis = joint_axis(m.model, *joint_and_axis)
     result = m.zeros(BODY, JOINT)
     if m.kinematics.Gamma[i]:
         result[..., m.slices(BODY)[i], m.slices(JOINT)[i]] = m.kinematics.Gamma[i][axis]
@@ -330,7 +330,7 @@ def _pick_off(m: DenseMachine, i: int, axis: int, bodies: range) -> np.ndarray:
     return result
 
 
-def _joint_axis(m: DenseMachine, *joint_and_axis: Any) -> tuple[int, int]:
+def joint_axis(model: Model, *joint_and_axis: Any) -> tuple[int, int]:
     """A joint's number from its name or number, and one of its speeds, by default the first."""
     if len(joint_and_axis) not in (1, 2):
         raise InputError(
@@ -338,14 +338,14 @@ def _joint_axis(m: DenseMachine, *joint_and_axis: Any) -> tuple[int, int]:
             "write HH(joint) or HH(joint, axis)"
         )
     joint, axis = (*joint_and_axis, 0)[:2]
-    n = len(m.model.joints)
-    i = m.model.index(joint) if isinstance(joint, str) else joint
+    n = len(model.joints)
+    i = model.index(joint) if isinstance(joint, str) else joint
     if not _is_index(i, n):
         raise InputError(f"no joint {joint!r}; expected a name or a number from 0 to {n - 1}")
-    speeds = m.model.joints[i].kind.nv
+    speeds = model.joints[i].kind.nv
     if not _is_index(axis, speeds):
         raise InputError(
-            f"joint {m.model.joints[i].name!r} has no speed {axis!r}; expected a number "
+            f"joint {model.joints[i].name!r} has no speed {axis!r}; expected a number "
             f"from 0 to {speeds - 1}"
         )
     return int(i), int(axis)

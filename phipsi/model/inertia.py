@@ -17,7 +17,8 @@ Rows3 = tuple[tuple[float, float, float], tuple[float, float, float], tuple[floa
 Vector3 = tuple[float, float, float]
 
 PHYSICAL_TOLERANCE = 1e-9  # relative; a thin plate meets the triangle inequality with equality
-ROTATION_TOLERANCE = 1e-6  # a rotation matrix may be rounded to six digits
+ROTATION_TOLERANCE = 2e-6  # a rotation matrix may be rounded to six digits
+ROTATION_ROUNDOFF = 1e-14  # and is made exact to this
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Placement:
         R = rows3("rotation", rotation)
         if not spatial.is_rotation(R, ROTATION_TOLERANCE):
             raise ModelError("rotation is no rotation matrix: R R* must be I and det R = 1")
+        while not spatial.is_rotation(R, ROTATION_ROUNDOFF):
+            R = _nearer_rotation(R)
         return Placement(R, l)
 
     def then(self, inner: Placement) -> Placement:
@@ -213,6 +216,13 @@ def _symmetric(rows: Matrix) -> Rows3:
     (a, b, c), (d, e, f), (g, h, i) = rows
     b, c, f = 0.5 * (b + d), 0.5 * (c + g), 0.5 * (f + h)
     return (a, b, c), (b, e, f), (c, f, i)
+
+
+def _nearer_rotation(R: Rows3) -> Rows3:
+    """One step towards the nearest rotation, `R (3 I - R* R) / 2`: the error is squared."""
+    square = spatial.compose(spatial.transpose(R), R)
+    correction = [[(3.0 * (i == j) - square[i][j]) / 2.0 for j in range(3)] for i in range(3)]
+    return _frozen(spatial.compose(R, correction))
 
 
 def _frozen(rows: Matrix) -> Rows3:

@@ -8,7 +8,7 @@ they weld is one body, and the welded names live on as frames.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -261,6 +261,10 @@ class Model:
             if joint.kind.nq == 1:
                 q[joint.q] = _draw_within(joint.limits, q[joint.q.start], rng)
         return q
+
+    def __getstate__(self) -> dict:
+        """What the machine is; functions compiled for it, and what was computed once, stay here."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
         count = len(self.bodies)

@@ -11,7 +11,7 @@ import machines
 import mujoco
 import numpy as np
 from hypothesis import given, settings
-from peers.expressions import BIAS, FORWARD, GRAVITY, MASS
+from peers.projected import BIAS, FORWARD, GRAVITY, MASS
 
 import phipsi as pp
 from phipsi import joints, spatial

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from machines import ALL_KINDS, SHAPES, custom, machines_with_states, random_machine, random_state
 from peers import pinocchio_bridge
-from peers.expressions import BIAS, FORWARD, GRAVITY, INVERSE, MASS
+from peers.projected import BIAS, FORWARD, GRAVITY, INVERSE, MASS
 
 import phipsi as pp
 from phipsi import joints

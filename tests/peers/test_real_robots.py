@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from peers import pinocchio_bridge
-from peers.expressions import BIAS, FORWARD, GRAVITY, INVERSE, MASS
+from peers.projected import BIAS, FORWARD, GRAVITY, INVERSE, MASS
 
 import phipsi as pp
 from phipsi.model.inertia import Placement

@@ -1,0 +1,49 @@
+"""What an engineer asks of a machine: each function is one operator expression of the papers.
+
+    inverse.py       inverse_dynamics, bias_force, gravity_force
+    forward.py       forward_dynamics by FD1, FD2, FD3, FD4 or Cholesky; accelerations
+    delayed.py       forward_dynamics_delayed: two sweeps, with the velocities of an instant ago
+    mass.py          mass_matrix, mass_matrix_inverse
+    kinematics.py    body_poses, body_velocities
+    points.py        jacobian, jacobian_dot_v, operational_compliance, operational_inertia
+    energy.py        kinetic_energy, potential_energy, momentum
+
+    terms.py         how gravity, external wrenches and a moved base enter the equations
+    evaluate.py      from an expression to arrays
+
+Arrays are `(*batch, n)`; every function broadcasts over leading axes. Joints that
+follow others are not in q and v: S_q, the identity elsewhere, projects on the rest.
+"""
+
+from phipsi.dynamics.delayed import forward_dynamics_delayed
+from phipsi.dynamics.energy import kinetic_energy, momentum, potential_energy
+from phipsi.dynamics.forward import accelerations, forward_dynamics
+from phipsi.dynamics.inverse import bias_force, gravity_force, inverse_dynamics
+from phipsi.dynamics.kinematics import body_poses, body_velocities
+from phipsi.dynamics.mass import mass_matrix, mass_matrix_inverse
+from phipsi.dynamics.points import (
+    jacobian,
+    jacobian_dot_v,
+    operational_compliance,
+    operational_inertia,
+)
+
+__all__ = [
+    "accelerations",
+    "bias_force",
+    "body_poses",
+    "body_velocities",
+    "forward_dynamics",
+    "forward_dynamics_delayed",
+    "gravity_force",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_dot_v",
+    "kinetic_energy",
+    "mass_matrix",
+    "mass_matrix_inverse",
+    "momentum",
+    "operational_compliance",
+    "operational_inertia",
+    "potential_energy",
+]

@@ -1,0 +1,87 @@
+"""From an expression to arrays, the same way for every function of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phipsi.algebra.node import Node
+from phipsi.compile import Model, check_array, compile
+from phipsi.errors import InputError, SolveError
+
+SINGULAR = 1e14  # of |A^-1| |A|: hardly a digit of the inverse is left then
+
+
+def evaluate(
+    model: Model, expression: Node | Sequence[Node], backend: str, **arguments: Any
+) -> Any:
+    """The value of an expression, or a tuple of those of several.
+
+    Args:
+        model: the machine.
+        expression: in whose free letters the user's arguments go by name.
+        backend: that of `compile`.
+        arguments: q, v, points and the free letters; none may be missing.
+    """
+    function = compile(model, expression, backend)
+    for name, value in arguments.items():
+        if value is None:
+            raise InputError(f"{name}: expected numbers, got None")
+    return function(**arguments)
+
+
+def by_body(model: Model, vector: np.ndarray) -> np.ndarray:
+    """A vector of body space as (*batch, n, 6), a row for each body."""
+    return vector.reshape(*vector.shape[:-1], len(model.bodies), 6)
+
+
+def from_bodies(model: Model, name: str, rows: ArrayLike) -> np.ndarray:
+    """The user's (*batch, n, 6) as a vector of body space, or InputError."""
+    if rows is None:
+        raise InputError(f"{name}: expected numbers, got None")
+    n = len(model.bodies)
+    array = check_array(name, rows, (n, 6), "a row for each body", model)
+    return array.reshape(*array.shape[:-2], 6 * n)
+
+
+def has_mimics(model: Model) -> bool:
+    """Whether some joint follows another, so that S_q is not the identity."""
+    return len(model.leaders) != len(model.joints)
+
+
+# -- small dense matrices: where joints follow others, and for comparison ----------------
+
+
+def inverse(matrix: np.ndarray, complaint: str) -> np.ndarray:
+    """The inverse of a symmetric matrix; SolveError with the complaint if it is singular.
+
+    Componentwise, so that the units of its rows do not matter.
+    """
+    try:
+        found = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        raise SolveError(complaint) from None
+    with np.errstate(over="ignore", invalid="ignore"):
+        regular = np.all(np.abs(found) @ np.abs(matrix) < SINGULAR)
+    if not regular:
+        raise SolveError(complaint)
+    return (found + np.swapaxes(found, -1, -2)) / 2
+
+
+def cholesky_solve(matrix: np.ndarray, right: np.ndarray, complaint: str) -> np.ndarray:
+    """x of `matrix x = right` by A = L L*; SolveError with the complaint if it is singular.
+
+    A pivot is zero if it is roundoff beside the diagonal entry that it is left of.
+    """
+    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+    try:
+        L = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        raise SolveError(complaint) from None
+    if np.any(np.diagonal(L, axis1=-2, axis2=-1) ** 2 * SINGULAR <= diagonal):
+        raise SolveError(complaint)
+    y = np.linalg.solve(L, right[..., None])
+    return np.linalg.solve(np.swapaxes(L, -1, -2), y)[..., 0]

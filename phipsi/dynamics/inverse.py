@@ -1,0 +1,144 @@
+"""Inverse dynamics: the forces of a motion."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phipsi.algebra.node import Node
+from phipsi.compile import Model
+from phipsi.dynamics.evaluate import evaluate
+from phipsi.dynamics.terms import External, surround, vdot
+from phipsi.operators import E, H, Jm, M, S_q, gravity, phi
+
+GRAVITY = S_q.T @ H @ phi @ M @ phi.T @ E @ gravity
+
+
+@cache
+def newton_euler(a: Node, b: Node) -> Node:
+    """alpha = phi* (H* beta_dot + a), f = phi (M alpha + b), T = H f + Jm beta_dot.
+
+    Source: [001 (24), (25)]. Departure: the rotors' Jm.
+    """
+    beta_dot = S_q @ vdot
+    alpha = phi.T @ (H.T @ beta_dot + a)
+    f = phi @ (M @ alpha + b)
+    return S_q.T @ (H @ f + Jm @ beta_dot)
+
+
+@cache
+def bias(a: Node, b: Node) -> Node:
+    """S_q* C, C = H phi (M phi* a + b) [001 (23)]."""
+    return S_q.T @ H @ phi @ (M @ phi.T @ a + b)
+
+
+def inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    vdot: ArrayLike,
+    external: External | None = None,
+    *,
+    base_velocity: ArrayLike | None = None,
+    base_acceleration: ArrayLike | None = None,
+    backend: str = "numpy",
+) -> np.ndarray:
+    """The joint forces of a motion: tau = Mass vdot + C + J* f0, in two sweeps.
+
+    Newton-Euler, base to tip and back [001 (24), (25)]:
+    alpha = phi* (H* vdot + a + E gravity), f = phi (M alpha + b + B f0), tau = H f + Jm vdot,
+    f0 = -external. Joints that follow others are projected: tau becomes S_q* tau.
+
+    Args:
+        model: the machine.
+        q: configuration, (*batch, nq).
+        v: speeds, (*batch, nv).
+        vdot: rates of the speeds, (*batch, nv).
+        external: wrenches [moment; force] that act ON bodies, in world axes:
+            {point or name of a frame: (*batch, 6)} at the points, or an array
+            (*batch, n, 6) at the origins of the bodies' frames.
+        base_velocity: [omega; v] of what the roots hang on, in its own axes,
+            (*batch, 6). Its frame takes the place of the world's: model.gravity
+            and wrenches are in its axes at this instant.
+        base_acceleration: the componentwise rate of base_velocity, (*batch, 6).
+        backend: that of `pp.compile`.
+
+    Returns:
+        (*batch, nv).
+
+    Raises:
+        InputError: for arguments of wrong shape, type or value.
+
+    >>> import phipsi as pp
+    >>> arm = pp.examples.planar_arm(2)
+    >>> pp.inverse_dynamics(arm, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+    array([19.62 , 4.905])
+    >>> load = {pp.point("tip"): [0, 0, 0, 0, 0, -10.0]}  # a weight on the hand
+    >>> pp.inverse_dynamics(arm, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], load)
+    array([39.62 , 14.905])
+    """
+    terms, values = surround(model, external, base_velocity, base_acceleration)
+    expression = newton_euler(terms.a_g, terms.b)
+    return evaluate(model, expression, backend, q=q, v=v, vdot=vdot, **values)
+
+
+def bias_force(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    base_velocity: ArrayLike | None = None,
+    base_acceleration: ArrayLike | None = None,
+    backend: str = "numpy",
+) -> np.ndarray:
+    """The joint forces of a motion without joint accelerations: C = H phi (M phi* a + b).
+
+    Coriolis, centrifugal and gyroscopic forces and gravity [001 (23)], projected by S_q.
+
+    Args:
+        model: the machine.
+        q: configuration, (*batch, nq).
+        v: speeds, (*batch, nv).
+        base_velocity: [omega; v] of what the roots hang on; see `inverse_dynamics`.
+        base_acceleration: the componentwise rate of base_velocity, (*batch, 6).
+        backend: that of `pp.compile`.
+
+    Returns:
+        (*batch, nv).
+
+    Raises:
+        InputError: for arguments of wrong shape, type or value.
+
+    >>> import phipsi as pp
+    >>> arm = pp.examples.planar_arm(2)
+    >>> (pp.bias_force(arm, [0.0, 1.5], [1.0, 0.0]) - pp.gravity_force(arm, [0.0, 1.5])).round(4)
+    array([0.    , 0.4987])
+    """
+    terms, values = surround(model, None, base_velocity, base_acceleration)
+    return evaluate(model, bias(terms.a_g, terms.b), backend, q=q, v=v, **values)
+
+
+def gravity_force(model: Model, q: ArrayLike, *, backend: str = "numpy") -> np.ndarray:
+    """The joint forces that hold the machine against gravity: H phi M phi* E gravity.
+
+    Gravity is an acceleration -[0; g] of the base [004-I (3.21)]; projected by S_q.
+
+    Args:
+        model: the machine.
+        q: configuration, (*batch, nq).
+        backend: that of `pp.compile`.
+
+    Returns:
+        (*batch, nv): the derivative of `potential_energy` by q.
+
+    Raises:
+        InputError: for arguments of wrong shape, type or value.
+
+    >>> import phipsi as pp
+    >>> arm = pp.examples.planar_arm(2)
+    >>> pp.gravity_force(arm, [0.0, 0.0])
+    array([19.62 , 4.905])
+    """
+    return evaluate(model, GRAVITY, backend, q=q)

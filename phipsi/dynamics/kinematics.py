@@ -1,0 +1,78 @@
+"""Where the bodies are, and how they move."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phipsi.compile import Model
+from phipsi.dynamics.evaluate import by_body, evaluate
+from phipsi.dynamics.terms import surround
+from phipsi.operators import pose
+
+
+def body_poses(model: Model, q: ArrayLike, *, backend: str = "numpy") -> np.ndarray:
+    """The frame of each body in the world, as homogeneous matrices [[R_k, x_k], [0, 1]].
+
+    R_k maps link axes to world axes; frame k sits at the inboard joint of body k.
+
+    Args:
+        model: the machine.
+        q: configuration, (*batch, nq).
+        backend: that of `pp.compile`.
+
+    Returns:
+        (*batch, n, 4, 4), in the order of `model.bodies`.
+
+    Raises:
+        InputError: for arguments of wrong shape, type or value.
+
+    >>> import phipsi as pp
+    >>> arm = pp.examples.planar_arm(2)
+    >>> pp.body_poses(arm, [0.0, 0.3])[1, :3, 3]
+    array([1., 0., 0.])
+    """
+    places = evaluate(model, pose, backend, q=q)
+    batch, n = places.shape[:-1], len(model.bodies)
+    places = places.reshape(*batch, n, 12)
+    result = np.zeros((*batch, n, 4, 4), places.dtype)
+    result[..., :3, :3] = places[..., :9].reshape(*batch, n, 3, 3)
+    result[..., :3, 3] = places[..., 9:]
+    result[..., 3, 3] = 1.0
+    return result
+
+
+def body_velocities(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    base_velocity: ArrayLike | None = None,
+    backend: str = "numpy",
+) -> np.ndarray:
+    """The spatial velocities of the bodies: V = phi* H* beta.
+
+    V_k = [omega; v] is that of the frame of body k, in link axes [001 (21)]. A base
+    that is moved adds its own: V = phi* (H* beta + E V0) [004-I (3.8)].
+
+    Args:
+        model: the machine.
+        q: configuration, (*batch, nq).
+        v: speeds, (*batch, nv).
+        base_velocity: V0 = [omega; v] of what the roots hang on, in its own axes
+            at its origin, (*batch, 6).
+        backend: that of `pp.compile`.
+
+    Returns:
+        (*batch, n, 6), in the order of `model.bodies`.
+
+    Raises:
+        InputError: for arguments of wrong shape, type or value.
+
+    >>> import phipsi as pp
+    >>> arm = pp.examples.planar_arm(2)
+    >>> pp.body_velocities(arm, [0.0, 0.0], [1.0, 0.0])[1]
+    array([ 0., -1.,  0.,  0.,  0.,  1.])
+    """
+    terms, values = surround(model, None, base_velocity)
+    return by_body(model, evaluate(model, terms.V, backend, q=q, v=v, **values))

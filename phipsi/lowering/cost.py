@@ -1,0 +1,113 @@
+"""What a program costs on a machine: flops, sweeps, numbers kept per body.
+
+Flops are counted by running the program on numbers that count, so zeros of the
+structure are left out exactly as a backend leaves them out. Kept are the
+numbers that one loop makes and a later one reads; what is passed from a body to
+its neighbour, or used at once, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
+from phipsi.lowering.counting import Tally, counting
+from phipsi.lowering.interpret import Run
+from phipsi.lowering.letters import PLACE, SPATIAL
+from phipsi.lowering.machine import Machine, Values
+from phipsi.lowering.program import Program
+from phipsi.lowering.schedule import kept_statements
+from phipsi.model.model import Model, Point
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of a program on a machine.
+
+    Args:
+        operations: how many of each kind.
+        sweeps: loops over the bodies.
+        stored: numbers kept between loops, of all bodies.
+        bodies: of the machine.
+    """
+
+    operations: Tally
+    sweeps: int
+    stored: int
+    bodies: int
+
+    @property
+    def flops(self) -> int:
+        """Sums, products, quotients and square roots; sines and cosines are apart."""
+        return self.operations.flops
+
+    @property
+    def stored_per_body(self) -> float:
+        """Numbers kept between loops, per body."""
+        return self.stored / max(self.bodies, 1)
+
+
+def cost_of(program: Program, model: Model, points: dict[tuple, tuple[Point, ...]] = {}) -> Cost:  # noqa: B006
+    """Count what a program does on a machine.
+
+    Args:
+        program: the loops.
+        model: the machine.
+        points: of each list of points (the arguments of a letter), which they are.
+    """
+    with counting() as tally:
+        run = Run(program, Machine(model, program.shifted), _counted(program, model, points, tally))
+        run.run()
+    stored = 0
+    for statement in kept_statements(program.loops):
+        assert statement.target is not None
+        stored += sum(_numbers(block) for block in run.kept(statement.target))
+    return Cost(tally, program.sweeps, stored, len(model.bodies))
+
+
+def _counted(
+    program: Program, model: Model, points: dict[tuple, tuple[Point, ...]], tally: Tally
+) -> Values:
+    """Inputs that count."""
+
+    def numbers(n: int) -> list:
+        return [tally.number() for _ in range(n)]
+
+    located: dict[tuple, list] = {}
+    for key, several in points.items():
+        located[key] = [(model.locate(x)[0], numbers(3)) for x in several]
+    many = max(map(len, located.values()), default=0)
+    n = len(model.bodies)
+    sizes: dict[Space, list[int]] = {
+        BODY: [SPATIAL] * n,
+        JOINT: [joint.kind.nv for joint in model.joints],
+        COORDINATES: [model.nv],
+        POINTS: [SPATIAL] * many,
+        BASE: [SPATIAL],
+        POSE: [PLACE] * n,
+        SCALAR: [1],
+    }
+    given: dict[Any, Any] = {}
+    for letter in program.free:
+        rows, columns = sizes[letter.target], sizes[letter.source]
+        if letter.source is SCALAR:
+            given[letter] = numbers(sum(rows))
+            continue
+        shapes = zip(rows, columns, strict=True)
+        given[letter] = [[numbers(width) for _ in range(height)] for height, width in shapes]
+    return Values(numbers(model.nq), numbers(model.nv), given, located)
+
+
+def _numbers(block: Any) -> int:
+    """How many numbers a block holds, zeros and ones of the structure and mirrored ones apart."""
+    return len({id(x) for x in _entries(block) if type(x) is not int})
+
+
+def _entries(block: Any) -> Iterator[Any]:
+    for x in block or ():
+        if isinstance(x, (list, tuple)):
+            yield from x
+        else:
+            yield x

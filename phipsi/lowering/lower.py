@@ -1,0 +1,479 @@
+"""Expressions applied to vectors become statements on bodies.
+
+`Lowering` turns a settled vector expression into slots, one statement per
+block operation. What an operator does to a vector depends on its causality:
+
+    memoryless    y(k) = A(k) x(k)
+    E_phi         y(p) += phi(p,k) x(k), pushed to the parent
+    E_phi*        y(k) = phi*(p,k) x(p), pulled from the parent
+    (I - N)^-1    z = x + N z: a recursion, whose own slot z appears on both sides
+
+Sums are factored from the left before they become statements, so that
+`psi @ x + psi @ y` is one sweep, `w - G @ H @ w + G @ T` is `w + G @ (T - H @ w)`,
+and FD4 typed as in the papers costs what FD4 written by hand costs. Equal
+statements are made once: several expressions share what they share.
+What a letter does is in `vocabulary`, operators as matrices are in `matrices`.
+
+In which loop a statement runs is not decided here but in `schedule`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+
+from phipsi.algebra.node import (
+    Bracket,
+    Diagonal,
+    Identity,
+    Inverse,
+    Node,
+    Product,
+    Root,
+    Scaled,
+    Sum,
+    Symbol,
+    Transpose,
+    add,
+    compose,
+    scale,
+)
+from phipsi.algebra.spaces import (
+    BASE,
+    BODY,
+    COORDINATES,
+    JOINT,
+    POINTS,
+    POSE,
+    SCALAR,
+    Causality,
+    Space,
+)
+from phipsi.algebra.walk import walk
+from phipsi.lowering.factor import factor_left, split_strict
+from phipsi.lowering.program import (
+    BODIES,
+    WORLD,
+    Domain,
+    Effect,
+    Shape,
+    Slot,
+)
+from phipsi.lowering.settle import (
+    is_memoryless,
+    is_pointwise,
+    is_symmetric,
+    join,
+    load_points,
+    split,
+    transposed,
+)
+from phipsi.lowering.writer import NUMBER, Writer
+
+VECTOR_OF = {space: Shape(space) for space in (BODY, JOINT, POINTS, BASE, COORDINATES, POSE)}
+SQUARE = Shape(BODY, BODY, symmetric=True)
+BRACKET_STEPS = {"S": "cross_force", "cross": "cross_motion", "Q": "cross_adjoint"}
+
+
+class Lowering(Writer, ABC):
+    """The statements of some expressions.
+
+    Args:
+        plain: whether the machine has no mimic joints: coordinates are then
+            joint space, and S_q costs nothing.
+        kinds: of the free letters, what their body vectors are; see `covariance`.
+        typed: of settled expressions, how the user typed them; for messages.
+    """
+
+    def __init__(
+        self,
+        plain: bool = True,
+        kinds: Mapping[Symbol, tuple[str, str]] | None = None,
+        typed: Mapping[Node, Node] | None = None,
+    ):
+        super().__init__()
+        self.plain, self.kinds, self.typed = plain, kinds or {}, typed or {}
+        self._vectors: dict[Node, Slot] = {}
+        self._blocks: dict[Node, Slot] = {}
+
+    @abstractmethod
+    def diagonal(self, operator: Node) -> Slot:
+        """blockdiag(A) as a block of each body."""
+
+    @abstractmethod
+    def assemble(self, operator: Node) -> Slot:
+        """A matrix of a small space, as one block for the whole machine."""
+
+    # -- vectors -----------------------------------------------------------------------
+
+    def vector(self, node: Node) -> Slot:
+        """The slot of a settled vector expression."""
+        if node not in self._vectors:
+            self._vectors[node] = self._vector(node)
+        return self.resolve(self._vectors[node])
+
+    def _vector(self, node: Node) -> Slot:
+        match node:
+            case Symbol():
+                return self._vector_letter(node)
+            case Scaled():
+                x = self.vector(node.children[-1])
+                if isinstance(node.factor, Node):
+                    return self.emit("scale_by", (self.scalar(node.factor), x), x.shape)
+                return self.emit("scale", (x,), x.shape, (float(node.factor),))
+            case Sum():
+                return self._sum(node.children)
+            case Product():
+                return self._apply(node.factors[0], reduce(compose, node.factors[1:]))
+            case Transpose() if node.target is SCALAR:
+                raise AssertionError("a covector is no vector")
+        raise AssertionError(f"no vector: {type(node).__name__}")
+
+    def _sum(self, terms: Sequence[Node]) -> Slot:
+        """Terms factored from the left, then added one by one."""
+        walks = any(self._domain_of(term).kind == "column" for term in terms)
+        factored = factor_left(terms, walks)
+        if len(factored) == 1:
+            number, factors = factored[0]
+            return self.vector(join(number, factors))
+        parts = [(number, self.vector(join(1, x))) for number, x in factored]
+        return self.add_up(self._newton_euler(parts))
+
+    def _newton_euler(self, parts: list[tuple[float, Slot]]) -> list[tuple[float, Slot]]:
+        """M A and b side by side as one force: they share the moment of the mass centre."""
+        made = {}
+        for number, slot in parts:
+            maker = self.maker(slot)
+            if maker is not None:
+                made[number, maker.step] = slot, maker.arguments
+        for number in (1, -1):
+            momentum, bias = (made.get((number, step)) for step in ("momentum", "gyroscopic"))
+            if momentum is not None and bias is not None:
+                reads = momentum[1] + bias[1]
+                force = self.emit("newton_euler", reads, momentum[0].shape, name="f")
+                gone = (number, momentum[0]), (number, bias[0])
+                return [(number, force), *(x for x in parts if x not in gone)]
+        return parts
+
+    def _vector_letter(self, node: Symbol) -> Slot:
+        if node.free:
+            return self._given(node)
+        make = VECTOR_LETTERS.get(node.name)
+        if make is None:
+            raise AssertionError(f"no step for the vector {node}")
+        return make(self, node)
+
+    def _given(self, node: Symbol) -> Slot:
+        space = node.target
+        whole = space is BASE or (space is COORDINATES and not self.plain)
+        where = Domain("point") if space is POINTS else WORLD if whole else BODIES
+        options = (node, self.kinds.get(node, ("force", "force"))[0])
+        shape = VECTOR_OF[JOINT if space is COORDINATES and self.plain else space]
+        return self.emit("given", (), shape, options, domain=where, name=node.name)
+
+    def scalar(self, node: Node) -> Slot:
+        """The slot of a scalar expression: one number for the whole machine."""
+        if node not in self._vectors:
+            self._vectors[node] = self._scalar(node)
+        return self._vectors[node]
+
+    def _scalar(self, node: Node) -> Slot:
+        match node:
+            case Symbol() if node.free:
+                return self.emit("given", (), NUMBER, (node, ""), domain=WORLD, name=node.name)
+            case Symbol():
+                return VECTOR_LETTERS[node.name](self, node)
+            case Identity():
+                return self.emit("one", (), NUMBER, domain=WORLD)
+            case Sum():
+                slots = [self.scalar(x) for x in node.children]
+                return reduce(lambda x, y: self.emit("add", (x, y), NUMBER), slots)
+            case Scaled():
+                x = self.scalar(node.children[-1])
+                if isinstance(node.factor, Node):
+                    return self.emit("scale_by", (self.scalar(node.factor), x), NUMBER)
+                return self.emit("scale", (x,), NUMBER, (float(node.factor),))
+            case Inverse():
+                operand = node.children[0]
+                options = (self._as_typed(operand),)
+                return self.emit("reciprocal", (self.scalar(operand),), NUMBER, options)
+            case Root():
+                operand = node.children[0]
+                options = (self._as_typed(operand),)
+                return self.emit("root", (self.scalar(operand),), NUMBER, options)
+            case Diagonal():
+                return self.scalar(node.children[0])
+            case Product():
+                return self._scalar_product(node)
+        raise AssertionError(f"no scalar: {type(node).__name__}")
+
+    def _scalar_product(self, node: Product) -> Slot:
+        """x* (A y): one dot product over all bodies; or scalars times scalars."""
+        factors = node.factors
+        if factors[0].is_scalar:
+            rest = self.scalar(reduce(compose, factors[1:]))
+            return self.emit("scale_by", (self.scalar(factors[0]), rest), NUMBER)
+        cut = next((i for i, x in enumerate(factors) if i and x.source is SCALAR), None)
+        assert cut is not None
+        inner = _balanced(factors[:cut])
+        x = self.vector(transposed(reduce(compose, factors[:inner])))
+        y = self.vector(reduce(compose, factors[inner : cut + 1]))
+        if x.domain.kind == y.domain.kind == "world":
+            value = self.emit("dot", (x, y), NUMBER)
+        else:
+            value = self.emit("dot", (x, y), NUMBER, effect=Effect.GATHER)
+        if cut + 1 == len(factors):
+            return value
+        rest = self.scalar(reduce(compose, factors[cut + 1 :]))
+        return self.emit("scale_by", (rest, value), NUMBER)
+
+    # -- operators applied to vectors ----------------------------------------------------
+
+    def _apply(self, head: Node, rest: Node) -> Slot:
+        """head @ rest for a vector rest."""
+        match head:
+            case Sum():
+                return self.vector(reduce(add, (term @ rest for term in head.children)))
+            case Scaled():
+                return self.vector(scale(head.factor, head.children[-1] @ rest))
+            case Product():
+                return self.vector(reduce(compose, (*head.factors, rest)))
+            case Inverse():
+                return self._apply_inverse(head, rest)
+            case Bracket():
+                x, z = self.vector(rest), self.vector(head.children[0])
+                return self.emit(BRACKET_STEPS[head.name], (z, x), x.shape)
+            case Diagonal() | Root():
+                return self._apply_block(head, rest)
+            case Symbol() if head.source is SCALAR:  # x @ (a scalar)
+                x = self.vector(head)
+                return self.emit("scale_by", (self.scalar(rest), x), x.shape)
+            case Transpose() if isinstance(head.children[0], Symbol):
+                letter, star = head.children[0], True
+            case Symbol():
+                letter, star = head, False
+            case _ if is_memoryless(head):
+                return self._apply_block(head, rest)
+            case _:
+                raise AssertionError(f"no step for {head}")
+        apply = OPERATOR_LETTERS.get(letter.name)
+        if letter.free or apply is None:
+            return self._apply_block(head, rest)
+        return apply(self, letter, star, rest)
+
+    def _apply_block(self, head: Node, rest: Node) -> Slot:
+        """y(k) = A(k) x(k) with the block A(k) itself."""
+        x = self.vector(rest)
+        assert head.target is not None
+        starred = isinstance(head, Transpose)
+        A = self.block(head.children[0] if starred else head)
+        step = "apply_transposed" if starred else "apply"
+        if A.domain.kind != "world":
+            return self.emit(step, (A, x), VECTOR_OF[head.target])
+        return self._spread(self.emit(step, (A, self._whole(x)), VECTOR_OF[head.target]), x)
+
+    def _apply_inverse(self, head: Inverse, rest: Node) -> Slot:
+        """A^-1 x: by small blocks, by a recursion, or by a dense matrix of a small space."""
+        operand = head.children[0]
+        if is_memoryless(operand) or operand.target is POSE:
+            return self._apply_block(head, rest)
+        if head.target in (POINTS, COORDINATES, BASE):
+            A, x = self.assemble(operand), self.vector(rest)
+            assert head.target is not None
+            options = (is_positive(operand), self._as_typed(operand))
+            shape = VECTOR_OF[head.target]
+            return self._spread(self.emit("dense_solve", (A, self._whole(x)), shape, options), x)
+        own, strict = split_strict(operand, self._as_typed(operand))
+        return self.recur(rest, strict, own)
+
+    def _whole(self, x: Slot) -> Slot:
+        """A vector of a small space as one block for the whole machine."""
+        if x.domain.kind == "world":
+            return x
+        space = COORDINATES if x.shape.rows is JOINT else x.shape.rows  # of plain machines
+        options = (space, "force")
+        return self.emit("gather", (x,), Shape(space), options, effect=Effect.GATHER)
+
+    def _spread(self, whole: Slot, like: Slot) -> Slot:
+        """A vector of the whole machine where another one lives."""
+        if like.domain.kind == "world":
+            return whole
+        return self.emit("spread", (whole,), like.shape, domain=like.domain)
+
+    def recur(self, rest: Node, strict: Sequence[Node], own: Node | None = None) -> Slot:
+        """z with `own z + strict z = rest`; own is the identity if there is none.
+
+        The symbol of z may be used before its slot is known.
+        """
+        assert rest.target is not None
+        self._slots += 1
+        z = Symbol(f"z{self._slots}", SCALAR, rest.target)
+        slot = self.new_slot("z", VECTOR_OF[rest.target], self._domain_of(rest))
+        self._vectors[z] = slot
+        inside = reduce(add, (rest, *(-(term @ z) for term in strict)))
+        if own is not None and not isinstance(own, Identity):
+            inside = Inverse(own) @ inside
+        self._alias[slot] = self.vector(inside)
+        return self.resolve(slot)
+
+    def _domain_of(self, node: Node) -> Domain:
+        """Columns where a column's unit appears; else bodies."""
+        symbols = [x for x in walk(node) if isinstance(x, Symbol)]
+        domains = [self._vectors[x].domain for x in symbols if x in self._vectors]
+        domains += [Domain("column", x.arguments[0]) for x in symbols if x.name == "unit"]
+        walking = [x for x in domains if x.kind == "column"]
+        return reduce(self._meet, walking, BODIES)
+
+    # -- blocks ------------------------------------------------------------------------
+
+    def block(self, node: Node) -> Slot:
+        """The slot of a memoryless operator: one block per body."""
+        if node not in self._blocks:
+            self._blocks[node] = self._block(node)
+        return self.resolve(self._blocks[node])
+
+    def _block(self, node: Node) -> Slot:
+        shape = block_shape(node)
+        match node:
+            case Identity():
+                return self.emit("identity", (), shape, (node.source,), domain=_home(node.source))
+            case Sum():
+                total: Slot | None = None
+                for term in node.children:
+                    number, factors = split(term)
+                    x = self.block(join(1, factors))
+                    if number not in (1, -1) or (total is None and number != 1):
+                        x = self.emit("scale_block", (x,), block_shape(term), (float(number),))
+                        number = 1
+                    if total is not None:
+                        step = "add_blocks" if number == 1 else "subtract_blocks"
+                        x = self.emit(step, (total, x), shape, (shape.symmetric,))
+                    total = x
+                assert total is not None
+                return total
+            case Scaled():
+                x = self.block(node.children[-1])
+                if isinstance(node.factor, Node):
+                    return self.emit("scale_block_by", (self.scalar(node.factor), x), shape)
+                return self.emit("scale_block", (x,), shape, (float(node.factor),))
+            case Product():
+                return self._block_product(node)
+            case Transpose():
+                return self.emit("transpose", (self.block(node.children[0]),), shape)
+            case Inverse():
+                return self._block_inverse(node.children[0], shape)
+            case Root():
+                operand = node.children[0]
+                return self.emit(
+                    "cholesky", (self.block(operand),), shape, (self._as_typed(operand),)
+                )
+            case Bracket():
+                z = self.vector(node.children[0])
+                return self.emit(f"{BRACKET_STEPS[node.name]}_matrix", (z,), shape)
+            case Diagonal():
+                return self.diagonal(node.children[0])
+            case Symbol() if node.free:
+                kinds = self.kinds.get(node, ("force", "force"))
+                return self.emit(
+                    "given_block",
+                    (),
+                    shape,
+                    (node, *kinds),
+                    domain=_home(node.source),
+                    name=node.name,
+                )
+            case Symbol():
+                return BLOCK_LETTERS[node.name](self, node)
+        raise AssertionError(f"no block for {type(node).__name__}")
+
+    def _block_inverse(self, operand: Node, shape: Shape) -> Slot:
+        """A^-1, of a small block, or of a dense matrix of a small space."""
+        if operand.target in (POINTS, COORDINATES, BASE) and not is_pointwise(operand):
+            options = (is_positive(operand), self._as_typed(operand))
+            return self.emit("dense_inverse", (self.assemble(operand),), shape, options)
+        if isinstance(operand, Symbol) and operand.name in INVERSE_LETTERS:
+            return INVERSE_LETTERS[operand.name](self, operand)
+        step = "symmetric_inverse" if is_positive(operand) else "general_inverse"
+        return self.emit(step, (self.block(operand),), shape, (self._as_typed(operand),))
+
+    def _as_typed(self, node: Node) -> Node:
+        """An expression as the user knows it."""
+        return self.typed.get(node, node)
+
+    def _block_product(self, node: Product) -> Slot:
+        """A B ...; what reads alike from both sides is computed once per pair of entries."""
+        factors, shape = load_points(node.factors), block_shape(node)
+        middle = len(factors) // 2
+        if shape.symmetric and len(factors) > 1:
+            left = join(1, factors[:middle]) if middle else None
+            if len(factors) % 2 and left is not None and is_symmetric(factors[middle]):
+                W = self.block(factors[middle])
+                if isinstance(left, Transpose):  # A* W A, A as it is held
+                    A = self.block(left.children[0])
+                    return self.emit("congruence_transposed", (A, W), shape)
+                return self.emit("congruence", (self.block(left), W), shape)
+        if len(factors) == 1:
+            return self.block(factors[0])
+        first, second = self.block(factors[0]), self.block(join(1, factors[1:]))
+        return self.emit("compose", (first, second), shape)
+
+
+# -- shapes and structure ----------------------------------------------------------------
+
+
+def block_shape(node: Node) -> Shape:
+    """The shape of a memoryless operator's blocks."""
+    assert node.target is not None
+    return Shape(node.target, node.source, is_symmetric(node))
+
+
+def _home(space: Space | None) -> Domain:
+    """Where the blocks of an operator between this space and itself live."""
+    if space is POINTS:
+        return Domain("point")
+    return WORLD if space in (COORDINATES, BASE) else BODIES
+
+
+def is_positive(node: Node) -> bool:
+    """Whether a symmetric operator is positive definite where it can be inverted at all.
+
+    Then LDL' needs no pivoting.
+    """
+    match node:
+        case Symbol():
+            return node.name in ("M", "P", "R", "D", "Jm", "Y") and not node.free
+        case Identity():
+            return True
+        case Sum():
+            return all(is_positive(term) for term in node.children)
+        case Scaled():
+            return (
+                not isinstance(node.factor, Node)
+                and node.factor > 0
+                and is_positive(node.children[-1])
+            )
+        case Inverse():
+            return is_positive(node.children[0])
+        case Product():
+            middle, odd = divmod(len(node.factors), 2)
+            return is_symmetric(node) and (not odd or is_positive(node.factors[middle]))
+        case _:
+            return False
+
+
+def _balanced(factors: Sequence[Node]) -> int:
+    """How many factors of x* A ... y belong to x: V* M V is one sweep, V on both sides."""
+    ways = [x.causality for x in factors]
+    if Causality.ANTICAUSAL not in ways[1:]:
+        return 1
+    outward = ways.index(Causality.ANTICAUSAL, 1)
+    return max((i + 1 for i in range(1, outward) if ways[i] is Causality.CAUSAL), default=1)
+
+
+# -- letters -----------------------------------------------------------------------------
+
+VECTOR_LETTERS: dict[str, Callable[[Lowering, Symbol], Slot]] = {}
+OPERATOR_LETTERS: dict[str, Callable[[Lowering, Symbol, bool, Node], Slot]] = {}
+BLOCK_LETTERS: dict[str, Callable[[Lowering, Symbol], Slot]] = {}
+INVERSE_LETTERS: dict[str, Callable[[Lowering, Symbol], Slot]] = {}

@@ -1,0 +1,129 @@
+"""A machine ready to run programs, and what a program is run on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from phipsi.algebra.node import Symbol
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, Space
+from phipsi.lowering import blocks
+from phipsi.lowering.frames import private_frames
+from phipsi.lowering.letters import PLACE, SPATIAL
+from phipsi.lowering.program import Columns, Shape
+from phipsi.lowering.seat import Seat
+from phipsi.lowering.walks import Walk
+from phipsi.model.model import Model
+from phipsi.model.tree import WORLD
+from phipsi.scalars import Scalar
+
+Block = Any  # a flat list of scalars, or a list of rows
+Located = list[tuple[int, Sequence[Scalar]]]  # of each point its body, and its position there
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a program is run on, in scalars.
+
+    Args:
+        q, v: the state; v is None where no speed appears.
+        given: of each free letter a flat list, of an operator one matrix per body.
+        points: of each list of points (the arguments of a letter), where they are.
+    """
+
+    q: Sequence[Scalar]
+    v: Sequence[Scalar] | None
+    given: dict[Symbol, Any]
+    points: dict[tuple, Located]
+
+
+class Machine:
+    """A machine in private frames: sizes, places and axes of what programs move.
+
+    Args:
+        model: the machine.
+        shifted: whether the private frames may move their origins.
+    """
+
+    def __init__(self, model: Model, shifted: bool):
+        self.model, self.tree = model, model.tree
+        self.links = private_frames(model, shifted)
+
+    def seats(self, points: dict[tuple, Located], watch: Callable | None) -> list[Seat]:
+        """One seat per body, with the points on it; the last one is the world's."""
+        parts = zip(self.links, self.model.joints, strict=True)
+        seats = [Seat(k, link, joint, self.model, watch) for k, (link, joint) in enumerate(parts)]
+        seats.append(Seat(WORLD, None, None, self.model, watch))  # type: ignore[arg-type]
+        for key, located in points.items():
+            for e, (k, position) in enumerate(located):
+                seats[k].points.setdefault(key, []).append((e, position))
+        return seats
+
+    def walk(self, columns: Columns, points: dict[tuple, Located]) -> Walk:
+        """The columns of bodies or joints, or of points."""
+        if columns.space is not POINTS:
+            return Walk(self.tree, range(len(self.links)))
+        assert columns.points is not None
+        return Walk(self.tree, [k for k, _ in points[columns.points]])
+
+    # -- sizes and places ----------------------------------------------------------------
+
+    def whole_size(self, space: Any, points: Located) -> int:
+        """Of a whole space; of point space at these points."""
+        if space is COORDINATES:
+            return self.model.nv
+        if space is JOINT:
+            return sum(link.nv for link in self.links)
+        if space in (POINTS, BASE):
+            return SPATIAL * (1 if space is BASE else len(points))
+        return (PLACE if space is POSE else SPATIAL) * len(self.links)
+
+    def zeros(self, shape: Shape, seat: Seat, whole: bool = False) -> Block:
+        """A block that nothing was added to, of a body or of the whole machine."""
+        sides = [self._side(x, seat, whole) for x in (shape.rows, shape.columns) if x is not None]
+        return blocks.zeros(*sides) if len(sides) == 1 else blocks.zero_matrix(*sides)
+
+    def _side(self, space: Any, seat: Seat, whole: bool) -> int:
+        if isinstance(space, int):
+            return space
+        if space is COORDINATES and whole:
+            return self.model.nv
+        if space in (JOINT, COORDINATES):
+            return seat.link.nv
+        return PLACE if space is POSE else SPATIAL
+
+    def rows(self, seat: Seat, space: Space) -> range:
+        """Where a body's block stands in a space."""
+        if space is JOINT:
+            return range(seat.joint.rows.start, seat.joint.rows.stop)
+        if space is COORDINATES:
+            return range(seat.joint.v.start, seat.joint.v.stop)
+        width = PLACE if space is POSE else SPATIAL
+        return range(width * seat.k, width * seat.k + width)
+
+    def ratio(self, space: Space, k: int) -> Scalar:
+        """How fast joint k turns with its independent coordinate."""
+        if space is not COORDINATES:
+            return 1
+        mimic = self.model.joints[k].mimic
+        return 1 if mimic is None else mimic.ratio
+
+
+# -- between link and private frames -------------------------------------------------------
+
+
+def from_link(seat: Seat, space: Space, kind: str, block: Block) -> Block:
+    """A body's vector in its link frame, in the private one; others as they are."""
+    if space is not BODY:
+        return block
+    move = seat.link.from_link_motion if kind == "motion" else seat.link.from_link_force
+    return move(block)
+
+
+def to_link(seat: Seat, space: Space, kind: str, block: Block) -> Block:
+    """A body's vector in its private frame, in the link frame; others as they are."""
+    if space is not BODY:
+        return block
+    move = seat.link.to_link_motion if kind == "motion" else seat.link.to_link_force
+    return move(block)

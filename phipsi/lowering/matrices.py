@@ -1,0 +1,410 @@
+"""Operators as matrices: every word becomes columns that walk inward, and meet.
+
+    causal word       column j starts at body j and fills block (i, j) of each body
+                      i that it passes: for k, for j on the path of k
+    anticausal word   the star of a causal one
+    both              l Phi* m Psi r: block (i, j) = x_i* Y(c) y_j where the columns
+                      x = Phi l* and y = Psi r meet, c their nearest common
+                      ancestor, with Y = m + blockdiag(E* Y F) [002 (A.5), corrected]
+    x @ y*            an outer product of two vectors
+
+Nothing is computed by running a whole sweep for each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import takewhile
+from typing import Any
+
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import Identity, Inverse, Node, Symbol, Transpose, invert
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Space
+from phipsi.errors import LoweringError
+from phipsi.lowering import recursions
+from phipsi.lowering.covariance import DUAL
+from phipsi.lowering.factor import split_strict
+from phipsi.lowering.lower import Lowering
+from phipsi.lowering.program import WORLD, Columns, Domain, Effect, Shape, Slot
+from phipsi.lowering.settle import is_memoryless, is_pointwise, step_of, transposed
+from phipsi.lowering.sides import Side, points_of
+from phipsi.lowering.vocabulary import unit
+from phipsi.lowering.words import (
+    Word,
+    is_anticausal,
+    is_causal,
+    is_propagator,
+    is_step,
+    product,
+    words_of,
+)
+
+SMALL = (POINTS, COORDINATES, BASE)  # spaces whose matrices are small and dense
+
+
+class MatrixLowering(Lowering):
+    """Lowering that can make matrices, too.
+
+    Attributes:
+        matrix: the number of the slot that is being filled, 0 for an output.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any):
+        super().__init__(*arguments, **named)
+        self.matrix = 0
+        self._assembled: dict[Node, Slot] = {}
+
+    def diagonal(self, operator: Node) -> Slot:
+        return _diagonal(self, operator)
+
+    def assemble(self, operator: Node) -> Slot:
+        if operator in self._assembled:
+            return self._assembled[operator]
+        space, outside = operator.target, self.matrix
+        assert space is not None
+        slot = self.new_slot("A", Shape(space, space), replace(WORLD, points=points_of(operator)))
+        self._assembled[operator], self.matrix = slot, slot.number
+        first = len(self.statements)
+        emit_matrix(self, 0, operator)
+        for i, statement in enumerate(self.statements[first:], first):
+            if statement.effect is Effect.EMIT and statement.target is None:
+                self.statements[i] = replace(statement, target=slot)
+        self.matrix = outside
+        return slot
+
+
+Kinds = tuple[str, str]  # of the target and of the source, where they are body space
+FORCES: Kinds = ("force", "force")
+
+
+def emit_vector(low: MatrixLowering, number: int, node: Node, kinds: Kinds = FORCES) -> None:
+    """A vector or scalar expression as output `number`."""
+    slot = low.scalar(node) if node.is_scalar else low.vector(node)
+    low.sink("emit", (slot,), (number, node.target, kinds[0]), slot.domain)
+
+
+def emit_matrix(low: MatrixLowering, number: int, operator: Node, kinds: Kinds = FORCES) -> None:
+    """An operator as output `number`; a covector as the vector whose star it is."""
+    if operator.target is SCALAR:
+        emit_vector(low, number, transposed(operator), (DUAL[kinds[1]], DUAL[kinds[0]]))
+        return
+    words = words_of(operator)
+    taken = set()
+    for w, word in enumerate(words):
+        if w in taken:
+            continue
+        mirrored = False
+        if operator.is_square and word.star != word:
+            partner = next((i for i, x in enumerate(words) if x == word.star and i > w), None)
+            if partner is not None:
+                taken.add(partner)
+                mirrored = True
+        word = word if word.atoms else _unit_word(word, operator)
+        if all(x.source is x.target and x.source in SMALL for x in word.atoms):
+            _emit_small(low, number, word, mirrored, points_of(operator))
+        else:
+            _emit_word(low, number, word, mirrored, kinds)
+
+
+def _unit_word(word: Word, operator: Node) -> Word:
+    """The identity of a space, named."""
+    assert operator.source is not None
+    return Word(word.number, (Identity(operator.source),), word.scalars)
+
+
+def _emit_word(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
+    """One word's share of an output."""
+    if any(x.source is SCALAR for x in word.atoms):
+        _emit_outer(low, number, word, mirrored, kinds)
+        return
+    inward = [is_causal(x) for x in word.atoms]
+    outward = [is_anticausal(x) for x in word.atoms]
+    if any(inward) and any(outward):
+        _emit_pairs(low, number, word, mirrored, kinds)
+    elif any(outward):
+        dual = DUAL[kinds[1]], DUAL[kinds[0]]
+        _emit_columns(low, number, word.star, mirrored, dual, starred=True)
+    else:
+        _emit_columns(low, number, word, mirrored, kinds, starred=False)
+
+
+def _emit_small(
+    low: MatrixLowering, number: int, word: Word, mirrored: bool, points: tuple | None
+) -> None:
+    """A word of point, coordinate or base space: block by block, or a small dense matrix."""
+    alone = [is_pointwise(x) for x in word.atoms]
+    if any(alone) and not all(alone):
+        slots = [low.assemble(x) if is_pointwise(x) else low.block(x) for x in word.atoms]
+        slot = reduce(lambda x, y: low.emit("compose", (x, y), x.shape), slots)
+    else:
+        slot = low.block(product(word.atoms))
+    slot = _scaled_block(low, word, slot)
+    there = slot.domain
+    if slot.domain.kind == "point" and points is not None:
+        there = replace(slot.domain, points=points)
+    low.sink("emit_block", (slot,), (number, mirrored), there)
+
+
+def _emit_columns(
+    low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds, starred: bool
+) -> None:
+    """A causal word: block (i, j) at each body i that column j passes."""
+    left, core, right = _sides(word, kinds)
+    columns = Columns(_column_space(right), right.points, right.kind, low.matrix)
+    slot = _column(low, (*core, *_cap(right)), columns)
+    slot = _scaled(low, word, slot)
+    arguments = [slot]
+    if left.outer is not None:
+        arguments.append(low.block(left.outer))
+    if left.space is BASE:
+        arguments.append(recursions.transform(low))
+    options = (number, left, right, mirrored, starred)
+    low.sink("emit_column", arguments, options, Domain("column", columns))
+
+
+def _column(low: MatrixLowering, atoms: Sequence[Node], columns: Columns) -> Slot:
+    """A causal string of atoms applied to the unit of a column."""
+    start = unit(columns)
+    return low.vector(product(atoms) @ start if atoms else start)
+
+
+def _emit_pairs(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
+    """An anticausal word behind a causal one: a block where two columns meet."""
+    left, core, right = _sides(word, (DUAL[kinds[0]], kinds[1]))
+    first = max(i for i, x in enumerate(core) if is_anticausal(x)) + 1
+    last = min(i for i, x in enumerate(core) if is_causal(x))
+    outer = tuple(transposed(x) for x in reversed(core[:first]))
+    x, E, rows = _walker(low, word, outer, left)
+    y, F, columns = _walker(low, word, core[last:], right)
+    middle = product(core[first:last])
+    if not isinstance(middle, Identity):
+        assert is_memoryless(middle)
+    Y = recursions.upsilon(low, E, middle, F)
+    symmetric = (x, rows, left) == (y, columns, right) and Y.shape.symmetric
+    options = (number, left, right, rows, columns, mirrored, symmetric)
+    low.sink("emit_pair", (x, _scaled_block(low, word, Y), y), options, Domain("pair", columns[0]))
+
+
+def _walker(
+    low: MatrixLowering, word: Word, core: Sequence[Node], side: Side
+) -> tuple[Slot, Node | None, tuple[Columns, int]]:
+    """The column (I - E)^-1 r of a causal string r of finitely many steps.
+
+    Returns:
+        Its slot, E (None where there is no recursion), the columns, and the
+        number of steps in r: so many bodies inward the column becomes active,
+        that is no longer zero by structure.
+    """
+    E = step_of(core[0])
+    rest = core[1:] if E is not None else core
+    if any(is_causal(x) and not is_step(x) for x in rest):
+        raise LoweringError(
+            f"cannot make a matrix of `{product(word.atoms)}` in O(1) per block: two recursions "
+            "follow each other on one side of the blocks' common ancestor; apply it to vectors, "
+            "or use pp.as_matrix"
+        )
+    delay = sum(map(is_step, rest))
+    columns = Columns(_column_space(side), side.points, side.kind, low.matrix)
+    return _column(low, (*core, *_cap(side)), columns), E, (columns, delay)
+
+
+def _emit_outer(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
+    """x @ y*: both vectors of the whole machine, multiplied entry by entry."""
+    cut = next(i for i, x in enumerate(word.atoms) if x.source is SCALAR)
+    x, y = product(word.atoms[: cut + 1]), transposed(product(word.atoms[cut + 1 :]))
+    slots = []
+    for vector, kind in ((x, kinds[0]), (y, DUAL[kinds[1]])):
+        slot = low.vector(vector)
+        options = (vector.target, kind)
+        slots.append(low.emit("gather", (slot,), slot.shape, options, Effect.GATHER))
+    slots[0] = _scaled(low, word, slots[0])
+    low.sink("emit_outer", slots, (number, mirrored), WORLD)
+
+
+def _scaled(low: MatrixLowering, word: Word, slot: Slot) -> Slot:
+    """The slot times the word's number and scalars."""
+    if word.number != 1:
+        slot = low.emit("scale", (slot,), slot.shape, (float(word.number),))
+    for scalar in word.scalars:
+        slot = low.emit("scale_by", (low.scalar(scalar), slot), slot.shape)
+    return slot
+
+
+def _scaled_block(low: MatrixLowering, word: Word, block: Slot) -> Slot:
+    """A block times the word's number and scalars."""
+    if word.number != 1:
+        block = low.emit("scale_block", (block,), block.shape, (float(word.number),))
+    for scalar in word.scalars:
+        block = low.emit("scale_block_by", (low.scalar(scalar), block), block.shape)
+    return block
+
+
+# -- the sides of a matrix ---------------------------------------------------------------
+
+
+def _sides(word: Word, kinds: Kinds) -> tuple[Side, tuple[Node, ...], Side]:
+    """What stands outermost on either side, and the rest, between bodies and joints."""
+    first, last = word.atoms[0].target, word.atoms[-1].source
+    assert first is not None and last is not None
+    right, atoms = _take_side(tuple(reversed([transposed(x) for x in word.atoms])), last)
+    left, atoms = _take_side(tuple(transposed(x) for x in reversed(atoms)), first)
+    for atom in atoms:
+        inner = {atom.source, atom.target} - {BODY, JOINT}
+        if inner:
+            raise LoweringError(
+                f"cannot make a matrix of `{product(word.atoms)}`: `{atom}` stands inside it; "
+                "apply it to vectors, or use pp.as_matrix"
+            )
+    left, right = (
+        replace(side, kind=kind) if side.space is BODY else side
+        for side, kind in zip((left, right), kinds, strict=True)
+    )
+    return left, atoms, right
+
+
+def _take_side(atoms: tuple[Node, ...], space: Space) -> tuple[Side, tuple[Node, ...]]:
+    """The left side of a product, which is of this space, and what is left of the product."""
+    if not atoms:
+        return Side(space), ()
+    outer = tuple(takewhile(is_pointwise, atoms))
+    rest = atoms[len(outer) :]
+    if rest and isinstance(rest[0], Transpose) and _is_letter(rest[0], op.B):
+        points = points_of(rest[0])
+        return Side(POINTS, points, product(outer) if outer else None), rest[1:]
+    if atoms[0] == op.S_q.T:
+        return Side(COORDINATES), atoms[1:]
+    if atoms[0] == op.E.T:
+        return Side(BASE), atoms[1:]
+    return Side(space), atoms[1:] if isinstance(atoms[0], Identity) else atoms
+
+
+def _is_letter(node: Node, letter: Symbol) -> bool:
+    """Whether a node is a letter, or its star, whatever its arguments."""
+    node = node.children[0] if isinstance(node, Transpose) else node
+    return isinstance(node, Symbol) and node.name == letter.name and not node.free
+
+
+def _column_space(side: Side) -> Space:
+    """The space whose blocks start the columns of a side."""
+    if side.space is COORDINATES:
+        return JOINT
+    if side.space is BASE:
+        raise LoweringError(
+            "cannot walk columns from the base; apply the operator to vectors of base space, "
+            "or use pp.as_matrix"
+        )
+    return side.space
+
+
+def _cap(side: Side) -> tuple[Node, ...]:
+    """The letters from a side into body space, as they act on a column's unit."""
+    if side.points is None:
+        return ()
+    B = op.B(*side.points) if side.points else op.B
+    return (B,) if side.outer is None else (B, *transposed(side.outer).factors)
+
+
+# -- the diagonal ------------------------------------------------------------------------
+
+
+def _diagonal(low: MatrixLowering, operator: Node) -> Slot:
+    """blockdiag(A) as a block of each body."""
+    assert operator.target is not None
+    if operator.target is POINTS:
+        there, shape = Domain("point", points=points_of(operator)), Shape(POINTS, POINTS)
+        return low.emit("spread_block", (low.assemble(operator),), shape, domain=there)
+    shape = Shape(operator.target, operator.source)
+    total: Slot | None = None
+    for word in words_of(operator):
+        block = _word_diagonal(low, word, operator.target)
+        if block is None:
+            continue
+        block = _scaled_block(low, word, block)
+        total = block if total is None else low.emit("add_blocks", (total, block), shape, (False,))
+    if total is None:
+        return low.emit("zeros", (), shape, (operator.target, operator.source))
+    return total
+
+
+def _word_diagonal(low: MatrixLowering, word: Word, space: Space) -> Slot | None:
+    """The diagonal blocks of a word; None where they vanish."""
+    atoms = word.atoms
+    inward, outward = any(map(is_causal, atoms)), any(map(is_anticausal, atoms))
+    if not (inward and outward):  # triangular: the diagonal of a product is the product
+        if any(is_step(x) or is_step(transposed(x)) for x in atoms):
+            return None
+        return low.block(product([_own_part(x) for x in atoms], space))
+    return _meeting_diagonal(low, word)
+
+
+def _own_part(atom: Node) -> Node:
+    """The diagonal blocks of a causal or anticausal atom without a step."""
+    if is_memoryless(atom):
+        return atom
+    assert atom.source is not None
+    if is_propagator(atom) or is_propagator(transposed(atom)):
+        return Identity(atom.source)
+    assert isinstance(atom, Inverse)  # of the diagonal blocks, then
+    own, _ = split_strict(atom.children[0])
+    return invert(own)
+
+
+def _meeting_diagonal(low: MatrixLowering, word: Word) -> Slot | None:
+    """Block (k, k) of l Phi* m Psi r: l* Y r at k, or Y of the parent carried out to k."""
+    core = word.atoms
+    if any(is_step(x) and x != op.E_phi for x in (*core, *map(transposed, core))):
+        raise LoweringError(
+            f"cannot take the blocks of `{product(core)}` in O(N): only E_phi carries blocks; "
+            "pp.as_matrix evaluates it densely"
+        )
+    first = max(i for i, x in enumerate(core) if is_anticausal(x)) + 1
+    last = min(i for i, x in enumerate(core) if is_causal(x))
+    outer = tuple(transposed(x) for x in reversed(core[:first]))
+    sides = []
+    for string in (outer, core[last:]):
+        E = step_of(string[0])
+        rest = string[1:] if E is not None else string
+        if any(is_causal(x) and not is_step(x) for x in rest) or sum(map(is_step, rest)) > 1:
+            raise LoweringError(
+                f"cannot take the blocks of `{product(core)}` in O(N); pp.as_matrix is dense"
+            )
+        sides.append((E, rest))
+    delays = [sum(map(is_step, rest)) for _, rest in sides]
+    Y = recursions.upsilon(low, sides[0][0], product(core[first:last]), sides[1][0])
+    strings = []
+    for (E, rest), delay in zip(sides, delays, strict=True):
+        if delay < max(delays):
+            if E is None:
+                return None
+            rest = (*E.factors, *rest)
+        strings.append(rest)
+    if max(delays) == 1:
+        return _pulled(low, Y, strings)
+    left, right = (product(x) for x in strings)
+    return _bordered(low, transposed(left), Y, right)
+
+
+def _pulled(low: MatrixLowering, Y: Slot, strings: Sequence[Sequence[Node]]) -> Slot:
+    """l* Y(p) r for l and r with one step each."""
+    before, after = [], []
+    for string in strings:
+        place = next(i for i, x in enumerate(string) if is_step(x))
+        before.append(product(string[:place]))
+        after.append(product(string[place + 1 :]))
+    Y = _bordered(low, transposed(before[0]), Y, before[1])
+    Y = recursions.pull_block(low, Y)
+    return _bordered(low, transposed(after[0]), Y, after[1])
+
+
+def _bordered(low: MatrixLowering, left: Node, Y: Slot, right: Node) -> Slot:
+    """left Y right of blocks."""
+    if not isinstance(left, Identity):
+        assert left.target is not None
+        shape = Shape(left.target, Y.shape.columns)
+        Y = low.emit("compose", (low.block(left), Y), shape)
+    if not isinstance(right, Identity):
+        shape = Shape(Y.shape.rows, right.source)
+        Y = low.emit("compose", (Y, low.block(right)), shape)
+    return Y

@@ -1,0 +1,222 @@
+"""Quantities of the bodies that are recursions themselves, and what every body has.
+
+R     tip_to_base   composite inertia, R = W + blockdiag(E R F*)
+P     tip_to_base   articulated inertia, by the Riccati equation; D, G, tau_bar with it
+Y     base_to_tip   Upsilon, Y = W + blockdiag(E* Y F)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import Identity, Node, Sum, Symbol, Transpose, scale
+from phipsi.algebra.spaces import BODY, JOINT, POSE
+from phipsi.errors import LoweringError
+from phipsi.lowering.lower import SQUARE, VECTOR_OF, Lowering, is_positive
+from phipsi.lowering.program import At, Effect, Read, Shape, Slot
+from phipsi.lowering.settle import STEPS, Family, is_symmetric, join, split, transposed
+
+RIGID = Shape(10)  # mass, first moment, rotational inertia
+
+
+# -- what every body has -----------------------------------------------------------------
+
+
+def coordinates(low: Lowering) -> Slot:
+    """q(k)."""
+    return low.emit("coordinates", (), Shape("q"), name="q")
+
+
+def transform(low: Lowering) -> Slot:
+    """The numbers of phi(p(k),k) that depend on q."""
+    return low.emit("transform", (coordinates(low),), Shape("transform"), name="X")
+
+
+def joint_map(low: Lowering) -> Slot:
+    """H*(k)."""
+    return low.emit("joint_map", (transform(low),), Shape(BODY, JOINT), name="H*")
+
+
+def pose(low: Lowering) -> Slot:
+    """Axes and origin of the private frame in the world, base_to_tip."""
+    slot, is_new = low.promise(("pose",), "pose", VECTOR_OF[POSE])
+    if is_new:
+        made = low.emit("pose", (transform(low), Read(slot, At.PARENT)), VECTOR_OF[POSE])
+        slot = low.define(slot, made)
+    return slot
+
+
+# -- composite and articulated inertias, Upsilon -----------------------------------------
+
+
+def articulated(low: Lowering, family: Family) -> Slot:
+    """P = W + blockdiag(E tau_bar P E*), tip_to_base [001 (35)]."""
+    P, is_new = low.promise(("articulated", family), "P", SQUARE)
+    if is_new:
+        carried = carry(low, family.E, relieved(low, family), family.E)
+        made = low.emit("add_blocks", (carried, low.block(family.W)), SQUARE, (True,), name="P")
+        P = low.define(P, made)
+    return P
+
+
+def composite(low: Lowering, E: Node, W: Node, F: Node) -> Slot:
+    """R = W + blockdiag(E R F*), tip_to_base: a composite inertia [000 (5.44)]."""
+    if (op.E_phi, op.M, op.E_phi) == (E, W, F):
+        return _composite_rigid(low)
+    shape = Shape(BODY, BODY, E == F and is_symmetric(W))
+    R, is_new = low.promise(("composite", E, W, F), "R", shape)
+    if is_new:
+        carried, options = carry(low, E, R, F), (shape.symmetric,)
+        made = low.emit("add_blocks", (carried, low.block(W)), shape, options, name="R")
+        R = low.define(R, made)
+    return R
+
+
+def _composite_rigid(low: Lowering) -> Slot:
+    """R of rigid bodies locked together: a rigid body, so ten numbers instead of twenty-one."""
+    R, is_new = low.promise(("composite rigid",), "R", RIGID)
+    if is_new:
+        carried = low.emit("carry_rigid", (transform(low), R), RIGID, effect=Effect.PUSH)
+        R = low.define(R, low.emit("add", (carried, low.emit("rigid_body", (), RIGID)), RIGID))
+    return low.emit("rigid_matrix", (R,), SQUARE, name="R")
+
+
+def upsilon(low: Lowering, E: Node | None, W: Node, F: Node | None) -> Slot:
+    """Y = W + blockdiag(E* Y F), base_to_tip [002 (A.3)]; W alone without E or F."""
+    if E is None or F is None:
+        return low.block(W)
+    shape = Shape(BODY, BODY, E == F and is_symmetric(W))
+    Y, is_new = low.promise(("upsilon", E, W, F), "Y", shape)
+    if is_new:
+        carried, options = _carry_back(low, E, Y, F), (shape.symmetric,)
+        made = low.emit("add_blocks", (carried, low.block(W)), shape, options, name="Y")
+        Y = low.define(Y, made)
+    return Y
+
+
+# -- blocks carried between bodies -------------------------------------------------------
+
+
+def carry(low: Lowering, E: Node, W: Slot, F: Node) -> Slot:
+    """blockdiag(E W F*) of one-step operators: pushed to the parent."""
+    (before, way, after), (left, other, right) = _parts(E), _parts(F)
+    symmetric = E == F and W.shape.symmetric
+    W = _between(low, after, W, right, symmetric)
+    step = {("E_phi", "E_phi"): "carry" if symmetric else "carry_any"}.get((way, other))
+    if step is None and way == other == "S":
+        step = "turn_carry_any"
+    if step is None:
+        raise LoweringError(
+            f"cannot carry a block by `{E}` on one side and `{F}` on the other; "
+            "pp.as_matrix evaluates it densely"
+        )
+    shape = Shape(BODY, BODY, symmetric)
+    W = low.emit(step, (transform(low), W), shape, effect=Effect.PUSH)
+    return _between(low, before, W, left, symmetric)
+
+
+def _carry_back(low: Lowering, E: Node, W: Slot, F: Node) -> Slot:
+    """blockdiag(E* W F) of one-step operators: pulled from the parent."""
+    (before, way, after), (left, other, right) = _parts(E), _parts(F)
+    if (way, other) != ("E_phi", "E_phi") or before or left:
+        raise LoweringError(
+            f"cannot carry a block outward by `{E}` and `{F}`; pp.as_matrix evaluates it densely"
+        )
+    symmetric = E == F and W.shape.symmetric
+    step = "carry_back" if symmetric else "carry_back_any"
+    shape = Shape(BODY, BODY, symmetric)
+    W = low.emit(step, (transform(low), Read(W, At.PARENT)), shape)
+    stars = [tuple(transposed(x) for x in reversed(side)) for side in (after, right)]
+    return _between(low, stars[0], W, stars[1], symmetric)
+
+
+def _between(
+    low: Lowering, left: Sequence[Node], W: Slot, right: Sequence[Node], symmetric: bool
+) -> Slot:
+    """A W B* of memoryless products A and B."""
+    shape = Shape(BODY, BODY, symmetric)
+    if symmetric and left:
+        A = join(1, left)
+        if isinstance(A, Transpose):
+            arguments = (low.block(A.children[0]), W)
+            return low.emit("congruence_transposed", arguments, shape)
+        return low.emit("congruence", (low.block(A), W), shape)
+    if left:
+        W = low.emit("compose", (low.block(join(1, left)), W), shape)
+    if right:
+        star = low.block(transposed(join(1, right)))
+        W = low.emit("compose", (W, star), shape)
+    return W
+
+
+# -- the free joint ----------------------------------------------------------------------
+
+
+def hinge(low: Lowering, family: Family) -> tuple[Slot, Slot]:
+    """L* and N of a family, at every body."""
+    L_star = joint_map(low) if family.L == op.H else low.block(transposed(family.L))
+    space = family.L.target
+    assert space is not None
+    shape = Shape(space, space, symmetric=True)
+    if family.N is None:
+        return L_star, low.emit("zeros", (), shape, (space, space))
+    return L_star, low.block(family.N)
+
+
+def pivot(low: Lowering, family: Family) -> Slot:
+    """D = L P L* + N [002 (3.2)]."""
+    P = articulated(low, family)
+    L_star, N = hinge(low, family)
+    shape = N.shape
+    D = low.emit("congruence_transposed", (L_star, P), shape)
+    return low.emit("add_blocks", (D, N), shape, (True,), name="D")
+
+
+def pivot_inverse(low: Lowering, family: Family) -> Slot:
+    """D^-1, watched: SolveError where a pivot vanishes.
+
+    Departure: of a user's own W and N, which may be of any sign, not only D > 0.
+    """
+    D, P = pivot(low, family), articulated(low, family)
+    if not all(is_positive(x) for x in (family.W, family.N) if x is not None):
+        space = family.L.target
+        assert space is not None
+        letter = Symbol("D", space, space)  # for the message
+        return low.emit("general_inverse", (D,), D.shape, (letter,), name="D^-1")
+    L_star, _ = hinge(low, family)
+    return low.emit("pivot_inverse", (D, P, L_star), D.shape, name="D^-1")
+
+
+def gain(low: Lowering, family: Family) -> Slot:
+    """G = P L* D^-1 [002 (3.2)]."""
+    P, (L_star, N) = articulated(low, family), hinge(low, family)
+    shape = Shape(BODY, N.shape.rows)
+    return low.emit("gain", (P, L_star, N, pivot_inverse(low, family)), shape, name="G")
+
+
+def relieved(low: Lowering, family: Family) -> Slot:
+    """tau_bar P: the inertia felt through the joint [001 (39)]."""
+    P, (L_star, N) = articulated(low, family), hinge(low, family)
+    return low.emit("relieve", (P, L_star, N, gain(low, family)), SQUARE, name="P+")
+
+
+def pull_block(low: Lowering, W: Slot) -> Slot:
+    """phi* W phi of the parent's W."""
+    shape = Shape(BODY, BODY, W.shape.symmetric)
+    step = "carry_back" if shape.symmetric else "carry_back_any"
+    return low.emit(step, (transform(low), Read(W, At.PARENT)), shape)
+
+
+def _parts(E: Node) -> tuple[tuple[Node, ...], str, tuple[Node, ...]]:
+    """A one-step operator A @ E_phi @ B as what is before, the step, and what is after."""
+    number, factors = split(E)
+    place = next((i for i, x in enumerate(factors) if x in STEPS), None)
+    if isinstance(E, Sum) or place is None:
+        raise LoweringError(f"`{E}` moves by more than one kind of step; pp.as_matrix is dense")
+    before, after = factors[:place], factors[place + 1 :]
+    step = factors[place]
+    assert isinstance(step, Symbol)
+    if number != 1:
+        after = (scale(number, after[0] if after else Identity(BODY)), *after[1:])
+    return before, step.name, after

@@ -1,0 +1,433 @@
+"""What each letter of the algebra does to a vector, and its blocks, as statements.
+
+The dense meaning of the same letters is in `letters.py`; tests hold the two
+against each other. A letter registers what it needs of
+
+    vector      the slot of a letter that is a vector
+    applied     A @ x or A* @ x
+    block       A(k) itself, for memoryless letters
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import Bracket, Node, Symbol
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE
+from phipsi.errors import LoweringError
+from phipsi.lowering import recursions
+from phipsi.lowering.lower import (
+    BLOCK_LETTERS,
+    INVERSE_LETTERS,
+    OPERATOR_LETTERS,
+    SQUARE,
+    VECTOR_LETTERS,
+    VECTOR_OF,
+    Lowering,
+)
+from phipsi.lowering.program import (
+    BODIES,
+    WORLD,
+    At,
+    Columns,
+    Domain,
+    Effect,
+    Read,
+    Shape,
+    Slot,
+)
+from phipsi.lowering.settle import P_PLUS, family_of, is_symmetric, settle
+from phipsi.lowering.writer import NUMBER
+
+F = TypeVar("F", bound=Callable)
+
+ARROW = Shape(BODY, JOINT)  # of H*, G and the like
+
+
+def vector(*letters: Symbol) -> Callable[[F], F]:
+    """Register the slot of a vector letter."""
+    return _register(VECTOR_LETTERS, letters)
+
+
+def applied(*letters: Symbol) -> Callable[[F], F]:
+    """Register A @ x, or A* @ x if `star`."""
+    return _register(OPERATOR_LETTERS, letters)
+
+
+def block(*letters: Symbol) -> Callable[[F], F]:
+    """Register the blocks of a memoryless letter."""
+    return _register(BLOCK_LETTERS, letters)
+
+
+def inverse(*letters: Symbol) -> Callable[[F], F]:
+    """Register the inverse blocks of a memoryless letter."""
+    return _register(INVERSE_LETTERS, letters)
+
+
+def _register(table: dict, letters: tuple[Symbol, ...]) -> Callable[[F], F]:
+    def register(function: F) -> F:
+        table.update({letter.name: function for letter in letters})
+        return function
+
+    return register
+
+
+# -- the machine -----------------------------------------------------------------------
+
+
+@applied(op.H)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """H x, H* y: a pick and a placement where the joint's axes are the frame's."""
+    x, H_star = low.vector(rest), recursions.joint_map(low)
+    if star:
+        return low.emit("apply", (H_star, x), VECTOR_OF[BODY])
+    return low.emit("apply_transposed", (H_star, x), VECTOR_OF[JOINT])
+
+
+@block(op.H)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    return low.emit("transpose", (recursions.joint_map(low),), Shape(JOINT, BODY))
+
+
+@applied(op.H_dot)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """dH/dt x, (dH/dt)* y."""
+    x, rate = low.vector(rest), map_rate(low)
+    if star:
+        return low.emit("apply", (rate, x), VECTOR_OF[BODY])
+    return low.emit("apply_transposed", (rate, x), VECTOR_OF[JOINT])
+
+
+@block(op.H_dot)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    return low.emit("transpose", (map_rate(low),), Shape(JOINT, BODY))
+
+
+def map_rate(low: Lowering) -> Slot:
+    """dH*/dt = sum_a Gamma_a beta_a."""
+    return low.emit(
+        "map_rate", (recursions.coordinates(low), low.vector(op.beta)), ARROW, name="dH*"
+    )
+
+
+@applied(op.M)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """M x, by mass, mass centre and rotational inertia [001 (2)]."""
+    return low.emit("momentum", (low.vector(rest),), VECTOR_OF[BODY])
+
+
+@block(op.M)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    return low.emit("inertia", (), SQUARE, name="M")
+
+
+@applied(op.Jm)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """Jm y: the reflected rotor inertia times each speed."""
+    return low.emit("rotor", (low.vector(rest),), VECTOR_OF[JOINT])
+
+
+@block(op.Jm)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    return low.emit("rotor_inertia", (), Shape(JOINT, JOINT, symmetric=True), name="Jm")
+
+
+# -- from body to body -----------------------------------------------------------------
+
+
+@applied(op.E_phi)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """phi(p,k) x(k) pushed to the parent; phi*(p,k) x(p) pulled from it."""
+    return _move(low, star, rest, "inward", "outward")
+
+
+@applied(op.S)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """The same without a lever: a turn between the axes of k and of its parent."""
+    return _move(low, star, rest, "turn_inward", "turn_outward")
+
+
+def _move(low: Lowering, star: bool, rest: Node, push: str, pull: str) -> Slot:
+    x, X = low.vector(rest), recursions.transform(low)
+    if star:
+        return low.emit(pull, (X, Read(x, At.PARENT)), VECTOR_OF[BODY], domain=x.domain)
+    return low.emit(push, (X, x), VECTOR_OF[BODY], effect=Effect.PUSH)
+
+
+@applied(op.phi)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """z = x + E_phi z, or with E_phi*."""
+    return low.recur(rest, [-(op.E_phi.T if star else op.E_phi)])
+
+
+@applied(op.psi)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """z = x + E_phi tau_bar z; outward z = x + tau_bar* E_phi* z."""
+    step = op.tau_bar.T @ op.E_phi.T if star else op.E_phi @ op.tau_bar
+    return low.recur(rest, [-step])
+
+
+@applied(op.Delta_phi)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """phi(p,k) in the axes of k: E_phi = S Delta_phi [000 (3.28)]."""
+    step = "lever_outward" if star else "lever_inward"
+    return low.emit(step, (recursions.transform(low), low.vector(rest)), VECTOR_OF[BODY])
+
+
+@block(op.Delta_phi)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    return low.emit("lever_matrix", (recursions.transform(low),), Shape(BODY, BODY))
+
+
+# -- the base --------------------------------------------------------------------------
+
+
+@applied(op.E)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """phi*(world,k) x at the roots; what the roots push to the world."""
+    x, X = low.vector(rest), recursions.transform(low)
+    if star:
+        return low.emit("to_base", (X, x), VECTOR_OF[BASE], effect=Effect.GATHER)
+    return low.emit("from_base", (X, x), VECTOR_OF[BODY])
+
+
+@vector(op.gravity)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """-[0; g], the base's acceleration that is felt as gravity [004-I (3.21)]."""
+    return low.emit("gravity", (), VECTOR_OF[BASE], domain=WORLD, name="gravity")
+
+
+# -- points ----------------------------------------------------------------------------
+
+
+@applied(op.B)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """B f: the forces at the points of a body; B* x: the motion of each point."""
+    x, there = low.vector(rest), Domain("point", points=letter.arguments)
+    if star:
+        return low.emit("to_point", (x,), VECTOR_OF[POINTS], domain=there)
+    if x.domain.kind == "column":
+        return low.emit("from_column", (x,), VECTOR_OF[BODY])
+    read = Read(x, At.EACH_POINT)
+    return low.emit("from_points", (read,), VECTOR_OF[BODY], (letter.arguments,))
+
+
+@applied(op.X)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """From the axes of the point's body to the world's, and back."""
+    x = low.vector(rest)
+    there = x.domain if x.domain.kind == "column" else Domain("point", points=letter.arguments)
+    step = "from_world_axes" if star else "to_world_axes"
+    return low.emit(step, (low.vector(op.pose), x), VECTOR_OF[POINTS], domain=there)
+
+
+@block(op.B)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """None of its own: only of B A B*, with an A that acts on each point alone."""
+    raise LoweringError(
+        f"cannot take the blocks of a product with {letter} in O(N): its points do not stand "
+        "alone; pp.as_matrix evaluates it densely"
+    )
+
+
+@block(op.X)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    there, shape = Domain("point", points=letter.arguments), Shape(POINTS, POINTS)
+    return low.emit("axes_matrix", (low.vector(op.pose),), shape, domain=there)
+
+
+@block(Symbol("loaded", BODY, BODY))
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """B A B*: the sum over the points of a body."""
+    B, A = letter.arguments
+    read, shape = Read(low.block(A), At.EACH_POINT), Shape(BODY, BODY, is_symmetric(letter))
+    return low.emit("load", (read,), shape, (B.arguments,))
+
+
+@vector(op.c)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """[0; omega x v] of each point."""
+    B = op.B(*letter.arguments) if letter.arguments else op.B
+    V = low.vector(settle(B.T @ op.V))
+    return low.emit("convective", (V,), VECTOR_OF[POINTS])
+
+
+# -- coordinates -----------------------------------------------------------------------
+
+
+@applied(op.S_q)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """Joint speeds of independent ones: the same where no joint follows another."""
+    x = low.vector(rest)
+    if low.plain or x.domain.kind == "column":
+        return x
+    if star:
+        return low.emit("lead", (x,), VECTOR_OF[COORDINATES], effect=Effect.GATHER)
+    return low.emit("follow", (x,), VECTOR_OF[JOINT], domain=BODIES)
+
+
+# -- articulated bodies ----------------------------------------------------------------
+
+
+@block(op.P)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """tip_to_base: P = M + sum_c phi (tau_bar P) phi* [001 (35)]."""
+    return recursions.articulated(low, family_of(letter))
+
+
+@block(P_PLUS)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """tau_bar P: the inertia felt through the free joint [001 (39)]."""
+    return recursions.relieved(low, family_of(letter))
+
+
+@block(op.D)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    return recursions.pivot(low, family_of(letter))
+
+
+@inverse(op.D)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """D^-1, watched."""
+    return recursions.pivot_inverse(low, family_of(letter))
+
+
+@block(op.G)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    return recursions.gain(low, family_of(letter))
+
+
+@applied(op.tau_bar)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    """x - G (L x): what passes a free joint; x - L* (G* x) outward."""
+    family, x = family_of(letter), low.vector(rest)
+    L_star, N = recursions.hinge(low, family)
+    step = "pass_motion" if star else "pass_force"
+    return low.emit(step, (recursions.gain(low, family), L_star, N, x), VECTOR_OF[BODY])
+
+
+@block(op.tau_bar)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    family = family_of(letter)
+    L_star, N = recursions.hinge(low, family)
+    return low.emit("pass_matrix", (recursions.gain(low, family), L_star, N), Shape(BODY, BODY))
+
+
+# -- recursions of blocks --------------------------------------------------------------
+
+
+@block(op.R)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """tip_to_base: R = M + sum_c phi R phi* [000 (5.44)]."""
+    return recursions.composite(low, op.E_phi, op.M, op.E_phi)
+
+
+@block(op.Y)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """base_to_tip: Y = H* D^-1 H + psi* Y psi [002 (A.3)]."""
+    E_psi = op.E_phi @ op.tau_bar
+    return recursions.upsilon(low, E_psi, op.H.T @ op.D.inv @ op.H, E_psi)
+
+
+@block(Symbol("composite", BODY, BODY))
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """R = W + blockdiag(E R F*)."""
+    return recursions.composite(low, *letter.arguments)
+
+
+@block(Symbol("carried_to_base", BASE, BASE))
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """E* W E: of the roots, at the base."""
+    W = low.block(letter.arguments[0])
+    arguments = (recursions.transform(low), W)
+    shape = Shape(BASE, BASE, W.shape.symmetric)
+    return low.emit("block_to_base", arguments, shape, effect=Effect.GATHER)
+
+
+@block(Symbol("carried", BODY, BODY))
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """blockdiag(E W F*)."""
+    E, W, F = letter.arguments
+    return recursions.carry(low, E, low.block(W), F)
+
+
+# -- sensitivities ---------------------------------------------------------------------
+
+
+@vector(Symbol("axis", BODY, BODY))
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """H*(i) e_a at body i, zero elsewhere."""
+    return low.emit("axis", (recursions.joint_map(low),), VECTOR_OF[BODY], letter.arguments)
+
+
+def _pick_off(letter: Symbol) -> Node:
+    """HH, HH_s, HH_delta as S[h], h the axis turned outward [000 (2.12), (2.13)]."""
+    at_joint = Symbol("axis", op.beta.source, BODY, arguments=letter.arguments)
+    turned = (op.I - op.S.T).inv @ at_joint
+    which = {"HH_delta": at_joint, "HH": turned, "HH_s": turned - at_joint}
+    return Bracket("S", settle(which[letter.name]))
+
+
+@applied(op.HH, op.HH_s, op.HH_delta)
+def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
+    pick_off = _pick_off(letter)
+    return low.vector((settle(pick_off.T) if star else pick_off) @ rest)
+
+
+@block(op.HH, op.HH_s, op.HH_delta)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    return low.block(_pick_off(letter))
+
+
+@block(op.Gamma_delta)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """Gamma(i,a) = D_{ia} H*(i) at i."""
+    return low.emit("map_derivative", (recursions.coordinates(low),), ARROW, letter.arguments)
+
+
+# -- vectors ---------------------------------------------------------------------------
+
+
+@vector(op.beta)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    return low.emit("speeds", (), VECTOR_OF[JOINT], name="beta")
+
+
+@vector(op.a)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """a = V~ H* beta + (dH*/dt) beta [001 (8)]."""
+    return low.vector(settle(op.cross[op.V] @ op.H.T @ op.beta + op.H_dot.T @ op.beta))
+
+
+@vector(op.b)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """b = S[V] M V [001 (11)]."""
+    return low.emit("gyroscopic", (low.vector(settle(op.V)),), VECTOR_OF[BODY], name="b")
+
+
+@vector(op.pose)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    return low.emit("link_pose", (recursions.pose(low),), VECTOR_OF[POSE])
+
+
+@vector(op.U)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """-sum m g . x: of the moving bodies, and of what is welded to the world."""
+    moving = low.emit("potential", (recursions.pose(low),), NUMBER, effect=Effect.GATHER)
+    welded = low.emit("base_potential", (), NUMBER, domain=WORLD)
+    return low.emit("add", (moving, welded), NUMBER)
+
+
+@vector(Symbol("unit", BODY, BODY))
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """The unit block of a column, where the column starts."""
+    (columns,) = letter.arguments
+    domain = Domain("column", columns)
+    return low.emit("unit", (), VECTOR_OF[letter.target], (letter.target,), domain=domain)
+
+
+def unit(columns: Columns) -> Symbol:
+    """The vector that is the identity where each column starts, zero elsewhere."""
+    return Symbol("unit", op.beta.source, columns.space, arguments=(columns,))

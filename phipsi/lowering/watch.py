@@ -1,0 +1,114 @@
+"""What must not vanish while a program runs: pivots, inverses, roots.
+
+A number that divides is looked at before it does; SolveError names the joint
+or body. Backends that cannot stop in the middle count instead, and ask this
+afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from phipsi.algebra.node import Node
+from phipsi.algebra.spaces import BODY, COORDINATES, JOINT
+from phipsi.errors import SolveError
+from phipsi.lowering.letters import PIVOT, vanishing_pivot
+from phipsi.model.model import Joint, Model
+from phipsi.scalars import Scalar
+
+SINGULAR = 1e14  # of |A^-1| |A|: hardly a digit of the inverse is left then
+
+
+class Watch:
+    """Looks at numbers that are about to divide."""
+
+    def __init__(self, model: Model):
+        self.model = model
+
+    def __call__(self, what: str, *arguments: Any) -> None:
+        getattr(self, f"_{what}")(*arguments)
+
+    def _pivot(self, joint: Joint, D: Sequence, P: Sequence, L_star: Sequence) -> None:
+        """D of a joint beside the inertia that it moves."""
+        if len(D) == 1 and type(L_star[2][0]) is int:  # the common case, quickly
+            half = slice(0, 3) if L_star[2][0] == 1 else slice(3, 6)
+            size = _largest([x for row in P[half] for x in row[half]])
+            if np.all(np.real(D[0][0]) > PIVOT * size):
+                return
+            raise SolveError(vanishing_pivot(joint))
+        matrix, inertia = _array(D), np.abs(_array(P))
+        N = inertia.reshape(*inertia.shape[:-2], 2, 3, 2, 3).max(axis=(-3, -1))
+        h = np.abs(_array(L_star))
+        h = h.reshape(*h.shape[:-2], 2, 3, h.shape[-1]).max(axis=-2)
+        size = np.sum(h * (N @ h), axis=-2)
+        unit = np.sqrt(np.where(size > 0.0, size, 1.0))
+        scaled = np.real(matrix) / unit[..., :, None] / unit[..., None, :]
+        if not np.all(np.isfinite(scaled)) or np.any(np.linalg.eigvalsh(scaled)[..., 0] <= PIVOT):
+            raise SolveError(vanishing_pivot(joint))
+
+    def _inverse(self, operand: Node, k: int, A: Sequence) -> None:
+        """A block of which hardly a digit of the inverse would be right."""
+        if not _is_regular(_array(A)):
+            raise SolveError(f"{self._block(operand, k)} is singular at this configuration")
+
+    def _root(self, operand: Node, k: int, W: Sequence) -> None:
+        matrix, what = np.real(_array(W)), self._block(operand, k)
+        largest = np.abs(matrix).max(initial=0.0)
+        if np.any(np.abs(matrix - np.swapaxes(matrix, -1, -2)) > 1e-9 * largest):
+            raise SolveError(f"{what} has no square root: it is not symmetric")
+        if not np.all(np.linalg.eigvalsh(matrix)[..., 0] > 0.0):
+            raise SolveError(f"{what} has no square root: it is not positive definite")
+
+    def _block(self, operand: Node, k: int) -> str:
+        """An operator, and at which body or joint."""
+        if operand.target not in (BODY, JOINT):
+            return f"`{operand}`"
+        named = self.model.bodies if operand.target is BODY else self.model.joints
+        return f"`{operand}` at {operand.target.name} {named[k].name!r}"
+
+    def _dense(self, A: Sequence, operand: Node) -> None:
+        """A matrix of points or coordinates; of these, the joint that it hardly resists."""
+        matrix = np.real(_array(A))
+        if _is_regular(matrix):
+            return
+        _, sizes, rows = np.linalg.svd(matrix.reshape(-1, *matrix.shape[-2:]))
+        worst = np.argmin(sizes[:, -1] / np.where(sizes[:, 0] > 0.0, sizes[:, 0], 1.0))
+        entry = int(np.argmax(np.abs(rows[worst, -1])))
+        places = ((joint.name, joint.v) for joint in self.model.leaders)
+        name = next((name for name, v in places if v.start <= entry < v.stop), None)
+        where = f": it hardly resists the motion of joint {name!r}"
+        known = operand.target is COORDINATES and name is not None
+        raise SolveError(
+            f"`{operand}` is singular at this configuration" + (where if known else "")
+        )
+
+
+def _is_regular(matrix: np.ndarray) -> bool:
+    """Whether digits of the inverse are left; componentwise, so that units do not matter."""
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.all(np.abs(inverse) @ np.abs(matrix) < SINGULAR))
+
+
+def _largest(entries: Sequence[Scalar]) -> Any:
+    size: Any = 0.0
+    for x in entries:
+        size = np.maximum(size, np.abs(x))
+    return size
+
+
+def _array(rows: Sequence[Sequence[Scalar]]) -> np.ndarray:
+    """A matrix of scalars, each an array over the batch, as one array."""
+    shape = np.broadcast_shapes(*(np.shape(x) for row in rows for x in row))
+    kind = np.result_type(float, *(x for row in rows for x in row))
+    result = np.zeros((*shape, len(rows), len(rows[0]) if rows else 0), kind)
+    for i, row in enumerate(rows):
+        for j, x in enumerate(row):
+            result[..., i, j] = x
+    return result

@@ -1,0 +1,220 @@
+"""Operators as sums of words: the normal form from which matrices are made.
+
+A word is a number times a product of atoms: memoryless operators, the step
+E_phi, propagators (I - N)^-1, and stars of these. Where a causal atom stands
+left of an anticausal one, the pair is replaced by the decomposition
+
+    phi W phi* = R + phi~ R + R phi~*,     R = W + blockdiag(E_phi R E_phi*),
+
+or by what it becomes with a single step on either side [000 (5.44)]. What is
+left reads anticausal atoms first, causal ones last: block (i, j) of such a word
+is a sum over the common ancestors of i and j, hence a block at their nearest
+one. psi K H phi is replaced by phi - psi [003 Lemma 5]: J Mass^-1 J* becomes
+B* Omega B by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import Identity, Node, Product, Scaled, Sum, Symbol, compose
+from phipsi.algebra.spaces import BASE, BODY, SCALAR, Causality, Space
+from phipsi.errors import LoweringError
+from phipsi.lowering.settle import (
+    STEPS,
+    is_memoryless,
+    join,
+    load_points,
+    step_of,
+    transposed,
+)
+
+MOST_WORDS = 500  # of one operator; nobody types more, and a bug might
+
+
+@dataclass(frozen=True)
+class Word:
+    """number * scalars * atoms."""
+
+    number: float
+    atoms: tuple[Node, ...]
+    scalars: tuple[Node, ...] = ()
+
+    @property
+    def star(self) -> Word:
+        """The transpose."""
+        return Word(self.number, tuple(map(transposed, reversed(self.atoms))), self.scalars)
+
+    def __str__(self) -> str:
+        return f"{self.number:g} * " + " @ ".join(map(str, (*self.scalars, *self.atoms)))
+
+
+def words_of(operator: Node) -> list[Word]:
+    """The reduced words of a settled operator."""
+    pending = list(expand(operator))
+    done: dict[tuple, float] = {}
+    while pending:
+        if len(pending) + len(done) > MOST_WORDS:
+            raise LoweringError(
+                f"`{operator}` has more than {MOST_WORDS} terms when multiplied out; "
+                "pp.as_matrix evaluates it densely"
+            )
+        word = pending.pop(0)
+        shorter = _reduce(word)
+        if shorter is None:
+            key = (word.atoms, word.scalars)
+            done[key] = done.get(key, 0) + word.number
+        else:
+            pending[:0] = shorter
+    return [Word(number, *key) for key, number in done.items() if number != 0]
+
+
+def expand(node: Node) -> Iterator[Word]:
+    """Products multiplied out, memoryless operators kept whole."""
+    if is_memoryless(node) and not isinstance(node, (Scaled, Product)):
+        yield Word(1, () if isinstance(node, Identity) else (node,))
+        return
+    match node:
+        case Sum():
+            for term in node.children:
+                yield from expand(term)
+        case Scaled():
+            for word in expand(node.children[-1]):
+                if isinstance(node.factor, Node):
+                    yield Word(word.number, word.atoms, (*word.scalars, node.factor))
+                else:
+                    yield Word(word.number * node.factor, word.atoms, word.scalars)
+        case Product():
+            words = [Word(1, ())]
+            for factor in node.factors:
+                parts = [Word(1, (), (factor,))] if factor.is_scalar else list(expand(factor))
+                words = [
+                    Word(x.number * y.number, x.atoms + y.atoms, x.scalars + y.scalars)
+                    for x in words
+                    for y in parts
+                ]
+            for word in words:
+                yield Word(word.number, load_points(word.atoms), word.scalars)
+        case Identity():
+            yield Word(1, ())
+        case _:
+            yield Word(1, (node,))
+
+
+# -- what an atom is -------------------------------------------------------------------
+
+
+def is_step(atom: Node) -> bool:
+    """Whether an atom moves one body inward."""
+    return atom in STEPS or atom == transposed(op.E)
+
+
+def is_propagator(atom: Node) -> bool:
+    """Whether an atom is (I - N)^-1 with a one-step inward N."""
+    return step_of(atom) is not None
+
+
+def is_causal(atom: Node) -> bool:
+    """Whether an atom moves inward at all."""
+    return atom.causality is Causality.CAUSAL and atom.source is not SCALAR
+
+
+def is_anticausal(atom: Node) -> bool:
+    """Whether an atom moves outward at all."""
+    return atom.causality is Causality.ANTICAUSAL and atom.source is not SCALAR
+
+
+# -- memoryless operators that words are made of -----------------------------------------
+
+
+def composite(E: Node, W: Node, F: Node) -> Symbol:
+    """R = W + blockdiag(E R F*)."""
+    if (op.E_phi, op.M, op.E_phi) == (E, W, F):
+        return op.R
+    return Symbol("composite", BODY, BODY, arguments=(E, W, F))
+
+
+def carried(E: Node, W: Node, F: Node) -> Symbol:
+    """blockdiag(E W F*)."""
+    return Symbol("carried", BODY, BODY, arguments=(E, W, F))
+
+
+# -- reduction -------------------------------------------------------------------------
+
+_LEMMA_5 = {
+    (op.psi, op.E_phi, op.G, op.H, op.phi): ((1, op.phi), (-1, op.psi)),
+    (op.phi, op.E_phi, op.G, op.H, op.psi): ((1, op.phi), (-1, op.psi)),
+}
+_LEMMAS = _LEMMA_5 | {
+    tuple(transposed(x) for x in reversed(key)): tuple((n, transposed(x)) for n, x in value)
+    for key, value in _LEMMA_5.items()
+}
+
+
+def _reduce(word: Word) -> list[Word] | None:
+    """The words that one step of reduction leaves, or None if there is nothing to do."""
+    atoms = word.atoms
+    for i in range(len(atoms) - 4):
+        found = _LEMMAS.get(atoms[i : i + 5])
+        if found is not None:
+            return [_put(word, n, i, (x,), i + 5) for n, x in found]
+    for i, left in enumerate(atoms):
+        if not is_causal(left):
+            continue
+        j = i + 1
+        while j < len(atoms) and is_memoryless(atoms[j]):
+            j += 1
+        if j < len(atoms) and is_anticausal(atoms[j]):
+            middle = join(1, atoms[i + 1 : j] or (Identity(BODY),))
+            return _meet(word, i, left, middle, atoms[j], j + 1)
+    return None
+
+
+def _put(word: Word, number: float, start: int, middle: Sequence[Node], stop: int) -> Word:
+    inside = tuple(x for x in middle if not isinstance(x, Identity))
+    return Word(
+        word.number * number, (*word.atoms[:start], *inside, *word.atoms[stop:]), word.scalars
+    )
+
+
+def _meet(word: Word, start: int, left: Node, W: Node, right: Node, stop: int) -> list[Word]:
+    """A causal atom, a memoryless W and an anticausal atom, decomposed."""
+    star = transposed(right)
+    E, F = (x if is_step(x) else step_of(x) for x in (left, star))
+    if E is None or F is None:
+        raise LoweringError(
+            f"cannot decompose `{left @ W @ right}`: one of the factors is no recursion of one "
+            "step; pp.as_matrix evaluates it densely"
+        )
+
+    def put(*middle: Node) -> Word:
+        return _put(word, 1, start, middle, stop)
+
+    bases = [x for x in (left, star) if x.target is BASE]
+    if bases:
+        return _meet_at_base(word, left, star, put, W, E, F)
+    if is_step(left) and is_step(star):
+        return [put(carried(E, W, F))]
+    if is_step(left):
+        return [put(left, W), put(carried(E, W, F), right)]
+    if is_step(star):
+        return [put(W, right), put(left, carried(E, W, F))]
+    R = composite(E, W, F)
+    return [put(R), put(left, *E.factors, R), put(R, *transposed(F).factors, right)]
+
+
+def _meet_at_base(word, left, star, put, W, E, F) -> list[Word]:  # type: ignore[no-untyped-def]
+    """Where one side ends at the base: nothing outboard of the base is inboard of a body."""
+    if left.target is BASE and star.target is BASE:
+        return [put(Symbol("carried_to_base", BASE, BASE, arguments=(W,)))]
+    if left.target is BASE:  # E* W (I - F)^-* = E* W: the base is inboard of all
+        return [] if is_step(star) else [put(left, W)]
+    return [] if is_step(left) else [put(W, transposed(star))]
+
+
+def product(atoms: Sequence[Node], space: Space = BODY) -> Node:
+    """Atoms as one operator; the identity of the space without any."""
+    return reduce(compose, atoms) if atoms else Identity(space)

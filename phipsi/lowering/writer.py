@@ -1,0 +1,218 @@
+"""Statements, written down one after the other, none of them twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+from phipsi.algebra.spaces import POINTS
+from phipsi.errors import LoweringError
+from phipsi.lowering.program import (
+    BODIES,
+    WORLD,
+    At,
+    Domain,
+    Effect,
+    Read,
+    Shape,
+    Slot,
+    Statement,
+)
+
+NUMBER = Shape(1)
+
+
+class Writer:
+    """The statements so far.
+
+    Equal statements are one. A recursion's own slot is promised first and
+    resolved when its definition is known; then statements that turn out equal
+    are merged too.
+    """
+
+    def __init__(self) -> None:
+        self.statements: list[Statement] = []
+        self._slots = 0
+        self._made: dict[tuple, Slot] = {}
+        self._makers: dict[Slot, Statement] = {}
+        self._alias: dict[Slot, Slot] = {}
+        self._sums: dict[Slot, dict[Slot, float]] = {}  # what each sum adds up, with signs
+
+    def emit(
+        self,
+        step: str,
+        arguments: Sequence[Slot | Read] = (),
+        shape: Shape = NUMBER,
+        options: tuple = (),
+        effect: Effect = Effect.SET,
+        domain: Domain | None = None,
+        name: str = "",
+    ) -> Slot:
+        """The slot of step(arguments), made once; its domain follows from the arguments."""
+        reads = tuple(x if isinstance(x, Read) else Read(x) for x in arguments)
+        reads = tuple(Read(self.resolve(x.slot), x.at) for x in reads)
+        reads = self._at_one_list(reads, domain)
+        domains = [x.slot.domain for x in reads if x.at is At.OWN]
+        if domain is not None or not domains:
+            domains.append(domain or BODIES)
+        where = reduce(self._meet, domains)
+        lives = where
+        if effect is Effect.GATHER:
+            lives = replace(WORLD, points=where.points) if shape.rows is POINTS else WORLD
+        key = (step, reads, options, effect, where, shape)
+        if key not in self._made:
+            slot = self.new_slot(name or step, shape, lives)
+            self._made[key] = slot
+            statement = Statement(step, reads, slot, where, effect, options)
+            self._makers[slot] = statement
+            self.statements.append(statement)
+        return self._made[key]
+
+    def _at_one_list(self, reads: tuple[Read, ...], domain: Domain | None) -> tuple[Read, ...]:
+        """Vectors at different lists of points, all at one of them: the e-th point is the e-th."""
+        domains = [x.slot.domain for x in reads if x.at is At.OWN] + ([domain] if domain else [])
+        listed = [x for x in domains if x.kind == "point" and x.points is not None]
+        if len(set(listed)) < 2:
+            return reads
+        moved = []
+        for read in reads:
+            slot = read.slot
+            if (
+                slot.domain in listed[:-1]
+                and slot.domain != listed[-1]
+                and not slot.shape.is_matrix
+            ):
+                options = (slot.shape.rows, "force")
+                whole = self.emit("gather", (slot,), slot.shape, options, Effect.GATHER)
+                slot = self.emit("spread", (whole,), slot.shape, domain=listed[-1])
+            moved.append(Read(slot, read.at))
+        return tuple(moved)
+
+    def sink(self, step: str, arguments: Sequence[Slot], options: tuple, domain: Domain) -> None:
+        """A statement that adds to an output."""
+        reads = tuple(Read(self.resolve(x)) for x in arguments)
+        self.statements.append(Statement(step, reads, None, domain, Effect.EMIT, options))
+
+    def new_slot(self, name: str, shape: Shape, domain: Domain) -> Slot:
+        """A slot of its own."""
+        self._slots += 1
+        return Slot(self._slots, name, shape, domain)
+
+    def resolve(self, slot: Slot) -> Slot:
+        """What a recursion's own slot turned out to be."""
+        while slot in self._alias:
+            slot = self._alias[slot]
+        return slot
+
+    def maker(self, slot: Slot) -> Statement | None:
+        """The statement that makes a slot, if it is written yet."""
+        return self._makers.get(slot)
+
+    def promise(self, key: tuple, name: str, shape: Shape) -> tuple[Slot, bool]:
+        """The slot of a recursion of blocks, and whether it has to be defined yet."""
+        is_new = key not in self._made
+        if is_new:
+            self._made[key] = self.new_slot(name, shape, BODIES)
+        return self.resolve(self._made[key]), is_new
+
+    def define(self, promised: Slot, slot: Slot) -> Slot:
+        """What a promised slot is."""
+        self._alias[promised] = slot
+        return self.resolve(slot)
+
+    def finish(self) -> list[Statement]:
+        """The statements that some output needs, none twice, every slot by its final name."""
+        statements = self._merged()
+        made: dict[Slot, list[Statement]] = {}
+        for x in statements:
+            if x.target is not None:
+                made.setdefault(x.target, []).append(x)
+        needed: dict[Slot, None] = {}
+        wanted = [x for x in statements if x.target is None]
+        while wanted:
+            for read in wanted.pop().arguments:
+                if read.slot not in needed:
+                    needed[read.slot] = None
+                    wanted.extend(made[read.slot])
+        return [x for x in statements if x.target is None or x.target in needed]
+
+    def _merged(self) -> list[Statement]:
+        """Statements that turned out equal, once their recursions were known, made one."""
+        while True:
+            seen: dict[tuple, Slot] = {}
+            kept = []
+            merged = False
+            for x in self.statements:
+                reads = tuple(Read(self.resolve(r.slot), r.at) for r in x.arguments)
+                key = (x.step, reads, x.options, x.effect, x.domain)
+                if x.effect is not Effect.EMIT and x.target is not None:
+                    if key in seen:
+                        self._alias[x.target] = seen[key]
+                        merged = True
+                        continue
+                    seen[key] = x.target
+                kept.append(replace(x, arguments=reads))
+            self.statements = kept
+            if not merged:
+                return kept
+
+    def add_up(self, parts: Sequence[tuple[float, Slot]]) -> Slot:
+        """The sum of some slots, made of the largest sums of the same slots that exist already.
+
+        So z + (P a) + (G e) finds w = z + (P a), in whatever order they were typed.
+        """
+        leaves: dict[Slot, float] = {}
+        for number, slot in parts:
+            if number not in (1, -1):
+                number, slot = 1, self._times(number, slot)
+            for leaf, sign in self._sums.get(slot, {slot: 1}).items():
+                leaves[leaf] = leaves.get(leaf, 0) + number * sign
+        if any(sign not in (1, -1) for sign in leaves.values()):
+            leaves = {}
+            for number, slot in parts:  # some cancel or double: as they were typed
+                leaves[slot] = leaves.get(slot, 0) + number
+        total: Slot | None = None
+        done: dict[Slot, float] = {}
+        pending = dict(leaves)
+        while pending:
+            known = [
+                (slot, inside)
+                for slot, inside in self._sums.items()
+                if inside.items() <= pending.items()
+            ]
+            if known:
+                slot, inside = max(known, key=lambda x: len(x[1]))
+            else:
+                slot = next((x for x, sign in pending.items() if sign == 1), next(iter(pending)))
+                inside = {slot: pending[slot]}
+            sign = 1 if known else pending[slot]
+            for leaf in inside:
+                done[leaf] = pending.pop(leaf)
+            if total is None:
+                total = self._times(sign, slot)
+                continue
+            if sign not in (1, -1):
+                slot, sign = self._times(sign, slot), 1
+            step = "add" if sign == 1 else "subtract"
+            total = self.emit(step, (total, slot), slot.shape)
+            self._sums.setdefault(total, dict(done))
+        assert total is not None
+        return total
+
+    def _times(self, number: float, slot: Slot) -> Slot:
+        """number * slot."""
+        return slot if number == 1 else self.emit("scale", (slot,), slot.shape, (float(number),))
+
+    def _meet(self, one: Domain, other: Domain) -> Domain:
+        """The domain of a statement that reads slots of both."""
+        order = {"world": 0, "body": 1, "point": 2, "column": 3}
+        small, large = sorted((one, other), key=lambda x: order[x.kind])
+        if small.kind != large.kind or small == large or small.points is None:
+            return large
+        if large.points is None:
+            return small
+        raise LoweringError(
+            "cannot lower an expression that mixes letters at different points, "
+            f"{small.points} and {large.points}; pp.as_matrix evaluates it densely"
+        )
