@@ -19,17 +19,18 @@ import numpy as np
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import POINTS, SCALAR
 from phipsi.algebra.walk import walk
-from phipsi.errors import InputError, name_choices
+from phipsi.errors import InputError, LoweringError, name_choices
 from phipsi.lowering import matrices
 from phipsi.lowering.cost import cost_of
 from phipsi.lowering.covariance import infer_kinds
-from phipsi.lowering.inputs import Inputs, checked_points
+from phipsi.lowering.inputs import Inputs, by_name, checked_points
 from phipsi.lowering.interpret import Run
-from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.letters import OF_A_JOINT, SPATIAL, joint_axis
 from phipsi.lowering.machine import Located, Machine, Values
 from phipsi.lowering.program import Output, Program
 from phipsi.lowering.schedule import schedule
 from phipsi.lowering.settle import settle
+from phipsi.lowering.show import show
 from phipsi.lowering.sides import points_of
 from phipsi.lowering.verify import verify
 from phipsi.lowering.watch import Watch
@@ -51,6 +52,15 @@ def make_program(expressions: Sequence[Node], plain: bool = True) -> Program:
 
 @lru_cache(maxsize=512)
 def _make_program(expressions: tuple[Node, ...], plain: bool) -> Program:
+    try:
+        return _lower(expressions, plain)
+    except RecursionError:
+        raise LoweringError(
+            "the expression is nested too deeply to be lowered; pp.as_matrix evaluates it densely"
+        ) from None
+
+
+def _lower(expressions: tuple[Node, ...], plain: bool) -> Program:
     memo: dict[Node, Node] = {}
     settled = [settle(x, plain, memo) for x in expressions]
     kinds = infer_kinds(settled)
@@ -100,8 +110,8 @@ class Function:
     def __init__(self, model: Model, expressions: tuple[Node, ...], several: bool):
         self.model, self.expressions = model, expressions
         self._several = several
-        plain = len(model.leaders) == len(model.joints)
-        self.program = make_program(expressions, plain)
+        _check_letters(model, expressions)
+        self.program = make_program(expressions, plain=not model.has_mimics)
         self.inputs = _input_names(expressions, self.program)
         self._machine = Machine(model, self.program.shifted)
 
@@ -134,6 +144,10 @@ class Function:
                 located[letter.arguments] = checked_points(passed)
         cost = cost_of(self.program, self.model, located)
         return Info(cost.flops, cost.operations.sincos, cost.sweeps, cost.stored_per_body)
+
+    def __str__(self) -> str:
+        """The loops over the bodies, as formulas."""
+        return show(self.program)
 
     def __repr__(self) -> str:
         outputs = ", ".join(map(str, self.expressions))
@@ -169,6 +183,18 @@ class Function:
         with np.errstate(all="ignore"):
             Run(self.program, self._machine, _scalars(inputs), emits, Watch(self.model)).run()
         return [_squeezed(x, e) for x, e in zip(results, self.expressions, strict=True)]
+
+
+def _check_letters(model: Model, expressions: Sequence[Node]) -> None:
+    """Points and joints that letters name must exist, and free letters have names of their own."""
+    letters = [x for one in expressions for x in walk(one) if isinstance(x, Symbol)]
+    by_name([x for x in letters if x.free])
+    for letter in letters:
+        if letter.name in OF_A_JOINT and not letter.free:
+            joint_axis(model, *letter.arguments)
+        elif POINTS in (letter.source, letter.target) and letter.arguments:
+            for point in checked_points(letter.arguments):
+                model.locate(point)
 
 
 def _input_names(expressions: Sequence[Node], program: Program) -> tuple[str, ...]:
@@ -216,7 +242,7 @@ def _scalars(inputs: Inputs) -> Values:
             given[letter] = [[flat(x[..., i, :]) for i in range(x.shape[-2])] for x in parts]
     at_points = [x for x in inputs.letters if POINTS in (x.source, x.target)]
     keys = {x.arguments for x in at_points if not x.free}
-    if inputs.points and at_points:
+    if inputs.points:
         keys.add(())
     points: dict[tuple, Located] = {}
     for key in keys:
@@ -256,6 +282,9 @@ def compile(model: Model, expression: Node | Sequence[Node], backend: str = "num
     check_backend(backend)
     check_model(model)
     several = not isinstance(expression, Node)
+    if several and not isinstance(expression, (list, tuple)):
+        kind = type(expression).__name__
+        raise InputError(f"compile: expected an expression, or a list of several, got {kind}")
     expressions: tuple[Node, ...] = (
         (expression,) if isinstance(expression, Node) else tuple(expression)
     )
@@ -277,7 +306,7 @@ def check_model(model: Model) -> None:
 
 def check_backend(backend: str) -> None:
     """InputError for a backend that does not exist."""
-    if backend not in BACKENDS:
+    if not isinstance(backend, str) or backend not in BACKENDS:
         raise InputError(f"backend: unknown {backend!r}; {name_choices(str(backend), BACKENDS)}")
 
 

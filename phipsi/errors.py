@@ -45,15 +45,19 @@ class SolveError(PhipsiError):
 
 
 def name_choices(wrong: str, valid: Iterable[str], limit: int = 12) -> str:
-    """A sentence that lists the valid names, the nearest one first.
+    """The end of a sentence that lists the valid names, the nearest one first.
 
-    >>> name_choices("elbw", ["shoulder", "elbow"])
+    >>> name_choices("Elbw", ["shoulder", "elbow"])
     "did you mean 'elbow'? Valid names: 'shoulder', 'elbow'"
+    >>> name_choices("knee", ["shoulder", "elbow"])
+    "valid names: 'shoulder', 'elbow'"
     """
     names = list(valid)
     shown = ", ".join(repr(name) for name in names[:limit]) or "(none)"
     if len(names) > limit:
         shown += f", ... ({len(names)} in all)"
-    near = get_close_matches(wrong, names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{hint}Valid names: {shown}"
+    by_fold = {name.casefold(): name for name in reversed(names)}
+    near = get_close_matches(wrong.casefold(), by_fold, n=1)
+    if not near:
+        return f"valid names: {shown}"
+    return f"did you mean {by_fold[near[0]]!r}? Valid names: {shown}"

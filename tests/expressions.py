@@ -451,6 +451,8 @@ MATRICES = {
     "blockdiag of E_phi* phi": blockdiag(E_phi.T @ phi),
     "blockdiag of phi~* M phi~": blockdiag(phi_tilde.T @ M @ phi_tilde),
     "blockdiag between spaces": blockdiag(H @ phi @ M @ phi.T),
+    "blockdiag of an outer product": blockdiag(C @ (C + T).T) + blockdiag(H @ x @ beta.T),
+    "outer product in a sum": phi @ (x @ V.T + A) @ phi @ M @ psi.T,
     "blockdiag of a sum": blockdiag(k * phi @ M @ phi.T - 2 * Omega + A),
     "blockdiag twice": blockdiag(blockdiag(phi @ M @ phi.T) @ psi),
     "blockdiag of an inverse": blockdiag((A - E_phi.T).inv @ phi.T @ L.T),

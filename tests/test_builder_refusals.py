@@ -305,7 +305,7 @@ def test_builder_goes_on_after_a_refused_build():
     with pytest.raises(ModelError, match="body 'hand': unknown parent 'arm'"):
         builder.build()
     builder.add_body("arm", **BAR)
-    with pytest.raises(ModelError, match=r"frame 'tool': unknown body 'finger'.*Valid names"):
+    with pytest.raises(ModelError, match=r"frame 'tool': unknown body 'finger'.*valid names"):
         builder.build()
     builder.add_body("finger", "hand", Fixed(), **BAR)
     assert [body.name for body in builder.build().bodies] == ["arm", "hand"]
@@ -426,18 +426,18 @@ UNKNOWN = {
         lambda m: m.joint("a_jont"),
         "'machine' has no joint 'a_jont'; did you mean 'a_joint'?",
     ),
-    "body": (lambda m: m.body("toool"), "'machine' has no body 'toool'; Valid names: 'a', 'b'"),
+    "body": (lambda m: m.body("toool"), "'machine' has no body 'toool'; valid names: 'a', 'b'"),
     "frame": (
         lambda m: m.frame("toool"),
         "'machine' has no frame 'toool'; did you mean 'tool'? Valid names: 'tool', 'a', 'b'",
     ),
     "index": (
         lambda m: m.index("c"),
-        "'machine' has no joint or body 'c'; Valid names: 'a_joint', 'b_joint', 'a', 'b'",
+        "'machine' has no joint or body 'c'; valid names: 'a_joint', 'b_joint', 'a', 'b'",
     ),
     "number": (
         lambda m: m.joint(0),
-        "'machine' has no joint 0; by number, index the tuple; Valid names: 'a_joint'",
+        "'machine' has no joint 0; by number, index the tuple; valid names: 'a_joint'",
     ),
     "list": (lambda m: m.body(["a"]), "'machine' has no body ['a']; "),
     "place": (lambda m: m.locate(pp.point("nowhere")), "'machine' has no frame 'nowhere'"),

@@ -8,12 +8,12 @@ from collections import Counter
 import machines
 import numpy as np
 import pytest
-from expressions_of_papers import FD1, FD3, FD4, INVERSE_DYNAMICS
+from expressions_of_papers import FD1, FD2, FD3, FD4, INVERSE_DYNAMICS
 
 import phipsi as pp
 from phipsi.compile import make_program
 from phipsi.lowering.cost import cost_of
-from phipsi.operators import B, C, Mass, Omega, P, V, X, alpha, b, phi, psi
+from phipsi.operators import B, C, M, Mass, Omega, P, V, X, Y, alpha, b, blockdiag, phi, psi
 
 LINEAR = {
     "velocities": V,
@@ -21,11 +21,12 @@ LINEAR = {
     "bias": C,
     "inverse dynamics": INVERSE_DYNAMICS,
     "FD1": FD1,
+    "FD2": FD2,
     "FD3": FD3,
     "FD4": FD4,
 }
 SWEEPS = {"velocities": 1, "accelerations": 1, "bias": 2, "inverse dynamics": 2}
-SWEEPS |= dict.fromkeys(("FD1", "FD3", "FD4"), 3)
+SWEEPS |= dict.fromkeys(("FD1", "FD2", "FD3", "FD4"), 3)
 
 # Multiplications and additions per body, for long chains of revolute joints.
 PUBLISHED = {
@@ -125,11 +126,13 @@ def test_random_trees_cost_exactly_the_sum_of_their_bodies(name):
 
 
 @pytest.mark.parametrize("family", [revolute_chain, random_tree], ids=lambda f: f.__name__)
-def test_forward_dynamics_stays_linear_to_ten_thousand_bodies(family):
+@pytest.mark.parametrize("name", ["inverse dynamics", "FD1", "FD3", "FD4"])
+def test_dynamics_stay_linear_to_ten_thousand_bodies(name, family):
+    expression = LINEAR[name]
     small = [revolute_chain(n) for n in range(10, 20)] if family is revolute_chain else SMALL_TREES
     large = family(10_000)
-    expected = total(prices_of(FD4, small), large)
-    assert np.allclose(expected, counts(FD4, large), rtol=0, atol=0.01)
+    expected = total(prices_of(expression, small), large)
+    assert np.allclose(expected, counts(expression, large), rtol=0, atol=0.01)
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -189,6 +192,7 @@ def test_shared_parts_are_computed_once():
 
 
 def test_block_diagonal_operators_cost_linearly():
-    """P, and blockdiag(phi M phi*), as matrices of their blocks: no pair of bodies is visited."""
-    flops = [counts(P @ phi @ V, revolute_chain(n))[0] for n in (10, 20, 40)]
-    assert flops[2] - flops[1] == 2 * (flops[1] - flops[0])
+    """P, Y and blockdiag(phi M phi*), as matrices: no pair of bodies is visited."""
+    for expression in (P, Y, blockdiag(phi @ M @ phi.T)):
+        flops = [counts(expression, revolute_chain(n))[0] for n in (10, 20, 40)]
+        assert flops[2] - flops[1] == 2 * (flops[1] - flops[0])

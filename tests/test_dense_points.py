@@ -27,10 +27,24 @@ def test_points_must_be_passed_or_written(arm, expression):
         (5, "points: expected a list of pp.point(...), got 5"),
         ([[0, 0, 0]], "points: expected pp.point(body_or_frame, position), got [0, 0, 0]"),
         ([None], "points: expected pp.point(body_or_frame, position), got None"),
+        (
+            {"tip": (0, 0, 0.1)},
+            "points: expected a list of pp.point(name, position), got a dict",
+        ),
+        ({"tip", "link2"}, "points: expected a list of pp.point(name, position), got a set"),
     ],
 )
 def test_points_that_are_none_are_refused(arm, points, message):
     assert refusal(arm, J, Q2, points=points) == message
+
+
+def test_body_or_frame_is_asked_for_by_name(arm):
+    for one in (arm.body("link2"), arm.frame("tip")):
+        for points in (one, [one]):
+            assert refusal(arm, J, Q2, points=points) == (
+                f"points: expected a name, got a {type(one).__name__}; write {one.name!r} "
+                f"or pp.point({one.name!r}, position)"
+            )
 
 
 def test_letter_at_something_else_than_points_is_refused(arm):

@@ -10,7 +10,28 @@ from symbols import A, L, free_names, k, x
 import phipsi as pp
 from phipsi.lowering import dense
 from phipsi.lowering.dense import as_matrix
-from phipsi.operators import C, H, H_dot, I, Jm, M, Mass, Q, S, T, V, a, b, beta, c, phi, vector
+from phipsi.operators import (
+    C,
+    H,
+    H_dot,
+    I,
+    Jm,
+    M,
+    Mass,
+    Q,
+    S,
+    S_q,
+    T,
+    V,
+    X,
+    a,
+    b,
+    beta,
+    c,
+    operator,
+    phi,
+    vector,
+)
 
 # -- what is refused -------------------------------------------------------------------
 
@@ -106,8 +127,8 @@ def test_first_of_several_missing_values_is_asked_for(arm):
 
 def test_unknown_value_lists_the_free_symbols(arm):
     message = refusal(arm, T - C, Q2, [0, 0], T=[0, 0], tau=[0, 0])
-    assert message == "`T - C` has no free symbol 'tau'; Valid names: 'T'"
-    assert refusal(arm, H, Q2, M=3).endswith("Valid names: (none)")
+    assert message == "`T - C` has no free symbol 'tau'; valid names: 'T'"
+    assert refusal(arm, H, Q2, M=3).endswith("; valid names: (none)")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +136,7 @@ def test_unknown_value_lists_the_free_symbols(arm):
     [
         (
             [0.0],
-            "T has shape (1,); expected (*batch, 2), the size of joint space of "
+            "T has shape (1,); expected (*batch, 2), the size of joint space (nv) of "
             "'planar arm of 2' being 2",
         ),
         (0.0, "T has shape ()"),
@@ -133,15 +154,15 @@ def test_vector_value_that_is_none_is_refused(arm, value, message):
     [
         (
             [np.eye(6)],
-            "A: expected 2 blocks, one for each block of body space of 'planar arm of 2', got 1",
+            "A: expected a list of 2 blocks, one per body of 'planar arm of 2', got 1",
         ),
+        (3.0, "A: expected a list of 2 blocks, one per body of 'planar arm of 2', got float"),
+        (np.zeros((3, 6, 6)), "A: expected a list of 2 blocks, one per body"),
         (
-            3.0,
-            "A: expected 2 blocks, one for each block of body space of "
-            "'planar arm of 2', got float",
+            [np.eye(6), np.eye(5)],
+            "A[1] has shape (5, 5); expected (*batch, 6, 6), the block of body 'link2'; "
+            "A is a list of blocks, one per body",
         ),
-        (np.zeros((3, 6, 6)), "A: expected 2 blocks, one for each"),
-        ([np.eye(6), np.eye(5)], "A[1] has shape (5, 5); expected (*batch, 6, 6), the block"),
         ([np.eye(6), 1.0], "A[1] has shape (); expected (*batch, 6, 6)"),
         ([np.eye(6), np.full((6, 6), np.nan)], "A[1][0, 0] is nan; expected finite numbers"),
         ("AB", "A[0]: expected numbers, got 'A'"),
@@ -153,6 +174,32 @@ def test_vector_value_that_is_none_is_refused(arm, value, message):
 )
 def test_blocks_that_do_not_fit_are_refused(arm, value, message):
     assert refusal(arm, A, Q2, A=value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("space", "count", "each", "owner"),
+    [
+        ("joint", "2 blocks", "one per joint", "joint 'joint1'"),
+        ("pose", "2 blocks", "one per body", "body 'link1'"),
+        ("point", "1 block", "one per point", "point 0"),
+        ("base", "1 block", "one in all", "base space"),
+        ("coordinate", "1 block", "one in all", "coordinate space"),
+    ],
+)
+def test_blocks_are_named_after_what_they_belong_to(arm, space, count, each, owner):
+    Z = operator("Z", space, space)
+    expression = Z + X("tip") if space == "point" else Z
+    message = refusal(arm, expression, Q2, Z=[])
+    assert message == f"Z: expected a list of {count}, {each} of 'planar arm of 2', got list"
+    message = refusal(arm, expression, Q2, Z=np.zeros((int(count[0]), 7)))
+    assert message.startswith("Z[0] has shape (7,); expected (*batch, ")
+    assert message.endswith(f"), the block of {owner}; Z is a list of blocks, {each}")
+
+
+def test_vector_of_coordinates_has_the_size_nv(arm):
+    assert refusal(arm, S_q @ vector("w", "coordinate"), Q2, w=[1.0]) == (
+        "w has shape (1,); expected (*batch, 2), nv of 'planar arm of 2' being 2"
+    )
 
 
 def test_scalar_value_that_is_none_is_refused(arm):
@@ -173,7 +220,8 @@ def test_two_symbols_of_one_name_are_refused(arm):
 def test_unknown_axes_are_refused(arm, axes):
     message = refusal(arm, H, Q2, axes=axes)
     assert message.startswith(f"axes: unknown {axes!r}; ")
-    assert message.endswith("Valid names: 'link', 'world'")
+    assert "names: 'link', 'world'" in message
+    assert message.endswith("; values go by name, as T=...") == (not isinstance(axes, str))
 
 
 def test_batches_that_do_not_broadcast_are_refused(arm):

@@ -40,6 +40,8 @@ def test_wrong_size(tree, name, argument):
     message = refusal(name, tree, **{argument: given[..., 1:]})
     assert message.startswith(f"{argument} has shape {given[..., 1:].shape}; expected (*batch, ")
     assert repr(tree.name) in message
+    if argument in ("v", "tau", "vdot"):
+        assert message.endswith(f", nv of {tree.name!r} being {tree.nv}")
 
 
 @pytest.mark.parametrize(("name", "argument"), each(*NUMBERS))
@@ -96,7 +98,12 @@ def test_unknown_backend(tree, name):
 def test_unknown_method(tree, method):
     message = refusal("forward_dynamics", tree, method=method)
     assert message.startswith(f"method: unknown {method!r}; ")
-    assert message.endswith("Valid names: 'FD1', 'FD2', 'FD3', 'FD4', 'cholesky'")
+    assert message.endswith("names: 'FD1', 'FD2', 'FD3', 'FD4', 'cholesky'")
+
+
+def test_method_in_lower_case_is_recognized(tree):
+    message = refusal("forward_dynamics", tree, method="fd1")
+    assert message.startswith("method: unknown 'fd1'; did you mean 'FD1'? Valid names: ")
 
 
 def test_complex_step_through_cholesky(tree):
@@ -114,7 +121,7 @@ def test_points(tree, name):
     assert message == "points: the list is empty; pass points=[pp.point(...), ...]"
     message = refusal(name, tree, points=["hnad"])
     assert message.startswith(f"{tree.name!r} has no frame 'hnad'; ")
-    assert "Valid names: " in message
+    assert "names: " in message
     message = refusal(name, tree, points=[3])
     assert message == "points: expected pp.point(body_or_frame, position), got 3"
     message = refusal(name, tree, points=3)
@@ -125,8 +132,9 @@ def test_points_that_cannot_move_anyhow(arm):
     """Three of the six directions of a tip in a plane, and four joints for twelve directions."""
     message = refusal("operational_inertia", arm, pp.SolveError, points="tip")
     assert message == (
-        "operational_inertia: the points cannot move in some direction at this configuration, "
-        "so none is felt there; operational_compliance exists"
+        "operational_inertia: the points cannot move in some direction (a singular "
+        "configuration, fewer than 6 freedoms per point, a point on the world, or one listed "
+        "twice), so the compliance has no inverse; operational_compliance exists"
     )
     with pytest.raises(pp.SolveError, match="operational_compliance exists"):
         pp.operational_inertia(arm, arm.neutral(), "world")
@@ -148,21 +156,35 @@ def test_wrenches(tree, name):
     assert message.startswith(f"external: {tree.name!r} has no frame 'hnad'; ")
     message = external({2: np.zeros(6)})
     assert message == ("external: expected pp.point(...) or the name of a frame as key, got 2")
+    message = external({tree.bodies[-1]: np.zeros(6)})
+    assert message.endswith(f"name of a frame as key, got a Body; write {last!r}")
     message = external({last: np.zeros(3)})
-    assert message.startswith(f"external[{last!r}] has shape (3,); expected (*batch, 6)")
+    assert message == (f"external[{last!r}] has shape (3,); expected (*batch, 6), [moment; force]")
     message = external({last: [0, 0, 0, 0, np.nan, 0]})
     assert message == f"external[{last!r}][4] is nan; expected finite numbers"
     message = external({last: np.zeros((2, 6)), tree.bodies[0].name: np.zeros((3, 6))})
     assert message == "external: the batches do not broadcast: (2, 6), (3, 6)"
     message = external(np.zeros((n - 1, 6)))
-    assert message.startswith(f"external has shape ({n - 1}, 6); expected (*batch, {n}, 6)")
+    assert message == (
+        f"external has shape ({n - 1}, 6); expected (*batch, {n}, 6), a row of 6 for each of the "
+        f"{n} bodies of {tree.name!r} or a dict {{point: wrench}}"
+    )
     message = external([[0.0] * 6] * (n - 1) + [[np.nan] * 6])
     assert message == f"external[{n - 1}, 0] is nan; expected finite numbers"
-    assert external("push").startswith("external: expected numbers")
+    for wrenches in ("push", [(last, [0.0] * 6)]):
+        assert external(wrenches) == (
+            f"external: expected numbers or a dict {{point: wrench}}, got {wrenches!r}"
+        )
     many = np.tile(tree.neutral(), (3, 1))
     message = refusal(name, tree, q=many, external=np.zeros((2, n, 6)))
     assert message.startswith("the batches do not broadcast: q (3,), ")
     assert "external (2,)" in message
+
+
+@pytest.mark.parametrize("method", ["FD1", "cholesky"])
+def test_method_in_the_place_of_wrenches(tree, method):
+    message = refusal("forward_dynamics", tree, external=method)
+    assert message == f"external: got {method!r}; did you mean method={method!r}?"
 
 
 # -- singular machines -----------------------------------------------------------------

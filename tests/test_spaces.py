@@ -25,6 +25,7 @@ from phipsi.operators import (
     S,
     S_q,
     T,
+    U,
     V,
     alpha,
     beta,
@@ -205,6 +206,19 @@ def test_sum_that_does_not_fit_shows_both_sides(build, message):
         (lambda: np.float64(3) + D, "a number has no space in `... + D`; write 3.0 * I"),
         (lambda: H @ 2, "a number has no space in `H @ ...`; write 2 * I"),
         (lambda: 2 @ H, "a number has no space in `... @ H`; write 2 * I"),
+        (lambda: U - 1, "a number has no space in `U - ...`; write 1 * I"),
+        (
+            lambda: T - 1,
+            "a number has no space in `T - ...`; name what you add with operators.vector(...)",
+        ),
+        (
+            lambda: 1 + T.T,
+            "a number has no space in `... + T.T`; name what you add with operators.vector(...)",
+        ),
+        (
+            lambda: H + 1,
+            "a number has no space in `H + ...`; name what you add with operators.operator(...)",
+        ),
     ],
 )
 def test_number_has_no_space(build, message):
@@ -214,6 +228,8 @@ def test_number_has_no_space(build, message):
 def test_what_the_message_about_numbers_proposes_works():
     assert str(D + 2 * I) == "D + 2 * I"
     assert str(1 * I - D) == "I - D"
+    assert str(U - 1 * I) == "U - I"
+    assert str(T - vector("ones", "joint")) == "T - ones"
 
 
 # -- arrays ----------------------------------------------------------------------------
@@ -257,6 +273,22 @@ def test_arrays_do_not_take_expressions_apart():
         (
             lambda: M * P,
             "cannot multiply `M` and `P` by *\n  * is for scalars; did you mean `M @ P`?",
+        ),
+        (
+            lambda: T * C,
+            "cannot multiply `T` and `C` by *\n  * is for scalars; did you mean `T.T @ C`?",
+        ),
+        (
+            lambda: (M + P) * V,
+            "cannot multiply `M + P` and `V` by *\n  * is for scalars; did you mean `(M + P) @ V`?",
+        ),
+        (
+            lambda: I * M,
+            "cannot multiply `I` and `M` by *\n  * is for scalars; did you mean `I @ M`?",
+        ),
+        (
+            lambda: M * H,
+            "cannot multiply `M` and `H` by *\n  * is for scalars; operators compose by @",
         ),
         (lambda: 2j * M, "cannot multiply `M` by 2j; expected a real number"),
         (lambda: M * "a", "cannot multiply `M` by 'a'; expected a real number"),
@@ -391,9 +423,10 @@ def test_letters_of_the_algebra_are_taken(name):
 
 
 @pytest.mark.parametrize("name", ["model", "expression", "q", "v", "axes", "points"])
-def test_arguments_of_as_matrix_are_taken(name):
+def test_arguments_of_functions_are_taken(name):
     assert refusal(scalar, name, error=pp.InputError) == (
-        f"the name {name!r} is an argument of as_matrix; choose another one"
+        f"the name {name!r} is an argument of as_matrix and of compiled functions; "
+        "choose another one"
     )
 
 
@@ -401,8 +434,8 @@ def test_arguments_of_as_matrix_are_taken(name):
 def test_unknown_space_lists_the_known_ones(space):
     message = refusal(vector, "z", space, error=pp.InputError)
     assert message.startswith("no space ")
-    assert (
-        "Valid names: 'body', 'joint', 'point', 'base', 'coordinate', 'pose', 'scalar'" in message
+    assert message.endswith(
+        "names: 'body', 'joint', 'point', 'base', 'coordinate', 'pose', 'scalar'"
     )
 
 
@@ -445,3 +478,54 @@ def test_refused_expression_leaves_its_parts_as_they_were():
     refusal(lambda: product @ H)
     assert str(product) == "phi @ M"
     assert (product @ H.T).source.name == "joint"
+
+
+# -- what other notations write ----------------------------------------------------------
+
+CALLED = "evaluate it by pp.compile(model, expression)(q, ...)"
+SQUARE_ONLY = "only what maps a space to itself has powers"
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: S(V), "S takes a vector of bodies in brackets; write S[V]"),
+        (lambda: Q(V), "Q takes a vector of bodies in brackets; write Q[V]"),
+        (lambda: cross(2 * V), "cross takes a vector of bodies in brackets; write cross[2 * V]"),
+        (lambda: cross(), "cross takes a vector of bodies in brackets; write cross[x]"),
+        (lambda: S(2), "S takes a vector of bodies in brackets; write S[x]"),
+        (lambda: phi(V), "`phi` is no function; write phi @ V"),
+        (lambda: (M + P)(V), "`M + P` is no function; write (M + P) @ V"),
+        (lambda: phi(2), "`phi` is no function; write 2 * phi"),
+        (lambda: Mass([0.0, 0.0]), f"`Mass` is no function; {CALLED}"),
+        (lambda: V(), f"`V` is no function; {CALLED}"),
+        (
+            lambda: V[0],
+            "`V` has no entries until it is evaluated; index the array that a compiled function "
+            "or as_matrix returns",
+        ),
+        (
+            lambda: Mass**2,
+            "cannot raise `Mass` to a power; write Mass @ Mass, or .inv, or .sqrt",
+        ),
+        (
+            lambda: (M + P) ** -1,
+            "cannot raise `M + P` to a power; write (M + P) @ (M + P), or .inv, or .sqrt",
+        ),
+        (lambda: V**2, "cannot raise `V` to a power; write V.T @ V"),
+        (lambda: U**2, "cannot raise `U` to a power; write U * U, or .inv, or .sqrt"),
+        (
+            lambda: H**2,
+            "cannot raise `H` to a power; `H` maps body space to joint space; " + SQUARE_ONLY,
+        ),
+    ],
+)
+def test_other_notation_is_answered_with_ours(build, message):
+    assert refusal(build) == message
+
+
+def test_expression_is_no_sequence():
+    """Although it answers V[0]."""
+    for use in (iter, tuple, lambda x: 0 in x):
+        with pytest.raises(TypeError, match="not iterable"):
+            use(V)

@@ -63,7 +63,7 @@ REFUSALS = {
     "unknown child": (
         HINGE.replace('child link="tip"', 'child link="hand"') + "</joint>",
         6,
-        "unknown child link 'hand'; Valid names: 'base', 'tip'",
+        "unknown child link 'hand'; valid names: 'base', 'tip'",
     ),
     "two parents": (
         f'{HINGE}</joint>\n<joint name="k" type="fixed">\n{ENDS}</joint>',
@@ -166,7 +166,11 @@ CONTENTS = {
     "empty": (b"", "trial.urdf:1: the file is empty"),
     "blank": (b" \n ", "trial.urdf:1: the file is empty"),
     "no XML": (b"solid mesh", "trial.urdf:1: broken XML"),
-    "another root": (b"<sdf/>", "trial.urdf:1: the root element is <sdf>"),
+    "another root": (
+        b"<sdf/>",
+        "trial.urdf:1: the root element is <sdf>; a URDF file has <robot> "
+        "(SDF and MJCF are not read yet)",
+    ),
     "entities": (BOMB.encode(), "trial.urdf:1: a document type declaration (<!DOCTYPE>) is"),
     "doctype alone": (b"<?xml version='1.0'?>\n<!DOCTYPE robot>\n<robot/>", "trial.urdf:2: a doc"),
     "not UTF-8": (b"<robot>\n<link name='\xe9'/></robot>", "line 2 is not UTF-8"),
@@ -216,7 +220,7 @@ def test_what_is_no_path_is_refused(path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base": "floating"}, "base is 'floating'; Valid names: 'fixed', 'free'"),
+        ({"base": "floating"}, "base is 'floating'; valid names: 'fixed', 'free'"),
         ({"base": None}, "base is None; "),
         ({"mimic": "enforced"}, "mimic is 'enforced'; did you mean 'enforce'?"),
     ],

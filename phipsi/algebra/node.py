@@ -21,8 +21,9 @@ import math
 from collections.abc import Sequence
 from functools import reduce
 from numbers import Integral, Real
+from typing import Any
 
-from phipsi.algebra.show import ATOM, PRODUCT, SUM, inside, maps, misfit
+from phipsi.algebra.show import ATOM, PRODUCT, SUM, in_brackets, inside, maps, misfit
 from phipsi.algebra.spaces import BODY, SCALAR, Causality, Space, are_paired
 from phipsi.errors import SpaceError
 
@@ -43,6 +44,7 @@ class Node:
 
     binding = ATOM  # how tightly the text of this expression holds together
     __array_ufunc__ = None  # an array on the left hands the operation to us
+    __iter__ = None  # or Python would take __getitem__ for a sequence
 
     def _settle(
         self,
@@ -152,6 +154,32 @@ class Node:
 
     def __rtruediv__(self, other: object) -> Node:
         raise SpaceError(f"cannot divide {other!r} by `{self}`; multiply by its .inv instead")
+
+    # -- what the user may try, and what to write instead ------------------------------
+
+    def __call__(self, *arguments: Any) -> Node:
+        only = arguments[0] if len(arguments) == 1 else None
+        advice = "evaluate it by pp.compile(model, expression)(q, ...)"
+        if isinstance(only, Node):
+            advice = f"write {Product(*self.factors, *only.factors)}"
+        elif isinstance(only, Real):
+            advice = f"write {scale(only, self)}"
+        raise SpaceError(f"`{self}` is no function; {advice}")
+
+    def __getitem__(self, index: Any) -> Node:
+        raise SpaceError(
+            f"`{self}` has no entries until it is evaluated; index the array that a compiled "
+            "function or as_matrix returns"
+        )
+
+    def __pow__(self, exponent: object) -> Node:
+        if self.is_square:
+            advice = f"write {self * self if self.is_scalar else self @ self}, or .inv, or .sqrt"
+        elif self.is_vector:
+            advice = f"write {self.T @ self}"
+        else:
+            advice = f"{maps(self)}; only what maps a space to itself has powers"
+        raise SpaceError(f"cannot raise `{self}` to a power; {advice}")
 
     # -- identity and looks ------------------------------------------------------------
 
@@ -380,6 +408,9 @@ class Opener:
     def __getitem__(self, vector: Node) -> Node:
         return Bracket(self.name, vector)
 
+    def __call__(self, *arguments: object) -> Node:
+        raise SpaceError(in_brackets(self.name, arguments))
+
     def __repr__(self) -> str:
         return f"{self.name}[.]"
 
@@ -445,13 +476,21 @@ def scale(factor: object, operand: Node) -> Node:
         if not factor.is_scalar:
             raise SpaceError(
                 f"cannot multiply `{factor}` and `{operand}` by *\n"
-                f"  * is for scalars; did you mean `{factor} @ {operand}`?"
+                f"  * is for scalars; {_product_meant(factor, operand)}"
             )
         return Scaled(factor, operand)
     number = _number(factor, operand)
     if isinstance(operand, Scaled) and not isinstance(operand.factor, Node):
         number, operand = _number(number * operand.factor, operand), operand.children[0]
     return operand if number == 1 else Scaled(number, operand)
+
+
+def _product_meant(left: Node, right: Node) -> str:
+    """Which product exists, where left * right does not."""
+    for first in (left, left.T):
+        if first.source is right.target or None in (first.source, right.target):
+            return f"did you mean `{Product(*first.factors, *right.factors)}`?"
+    return "operators compose by @"
 
 
 def transpose(operand: Node) -> Node:
@@ -479,7 +518,11 @@ def _operand(other: object, form: str, node: Node) -> Node:
         return other
     expression = form.format(node)
     if isinstance(other, Real):
-        raise SpaceError(f"a number has no space in `{expression}`; write {other} * I")
+        advice = f"write {other} * I"
+        if "@" not in form and not node.is_square:
+            maker = "vector" if SCALAR in (node.source, node.target) else "operator"
+            advice = f"name what you add with operators.{maker}(...)"
+        raise SpaceError(f"a number has no space in `{expression}`; {advice}")
     if isinstance(other, Opener):
         raise SpaceError(
             f"{other.name} is no operator by itself in `{expression}`; write {other.name}[x] "

@@ -24,6 +24,7 @@ from collections.abc import Hashable
 from keyword import iskeyword
 
 from phipsi.algebra.node import Bracket, Diagonal, Identity, Node, Opener, Symbol
+from phipsi.algebra.show import in_brackets
 from phipsi.algebra.spaces import (
     BASE,
     BODY,
@@ -66,6 +67,9 @@ class _Callable(Symbol):
 
 class _Shift(Symbol):
     """S, which also opens the bracket S[x]."""
+
+    def __call__(self, *arguments: object) -> Node:
+        raise SpaceError(in_brackets(self.name, arguments))
 
     def __getitem__(self, vector: Node) -> Node:
         return Bracket("S", vector)
@@ -217,5 +221,8 @@ def _own_name(name: str) -> str:
     if name in LETTERS:
         raise InputError(f"the name {name!r} is a letter of the algebra; choose another one")
     if name in ("q", "v", "axes", "points", "model", "expression"):
-        raise InputError(f"the name {name!r} is an argument of as_matrix; choose another one")
+        raise InputError(
+            f"the name {name!r} is an argument of as_matrix and of compiled functions; "
+            "choose another one"
+        )
     return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,3 +47,10 @@ def misfit(left: Node, right: Node, whole: Node) -> str:
     if left.target is right.target:
         return f"{text} Did you mean {inside(left.T, whole)}?"
     return text
+
+
+def in_brackets(name: str, arguments: Sequence[object]) -> str:
+    """How to write name(x), where name opens a bracket."""
+    is_vector = len(arguments) == 1 and getattr(arguments[0], "is_vector", False)
+    x = arguments[0] if is_vector else "x"
+    return f"{name} takes a vector of bodies in brackets; write {name}[{x}]"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.compile import Model
-from phipsi.dynamics.evaluate import by_body, evaluate, from_bodies, has_mimics
+from phipsi.dynamics.evaluate import by_body, evaluate, from_bodies
 from phipsi.dynamics.forward import FD4, projected
 from phipsi.dynamics.terms import External, surround
 
@@ -67,7 +67,7 @@ def forward_dynamics_delayed(
     """
     terms, values = surround(model, external, base_velocity, base_acceleration, delayed=True)
     old = from_bodies(model, "velocities", velocities)
-    make = projected if has_mimics(model) else FD4
+    make = projected if model.has_mimics else FD4
     expressions = make(terms.a_g, terms.b), terms.V
     arguments = {"q": q, "v": v, "tau": tau, "velocities": old, **values}
     vdot, V = evaluate(model, expressions, backend, **arguments)

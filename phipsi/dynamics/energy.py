@@ -18,7 +18,8 @@ def kinetic_energy(
 ) -> np.ndarray:
     """The kinetic energy: (V* M V + beta* Jm beta) / 2, which is v* Mass v / 2.
 
-    With V = phi* H* beta [001 (21)]; Jm is the reflected inertia of the rotors.
+    With V = phi* H* beta [001 (21)]: the base stands still. Jm is the reflected inertia
+    of the rotors.
 
     Args:
         model: the machine.
@@ -67,7 +68,8 @@ def potential_energy(model: Model, q: ArrayLike, *, backend: str = "numpy") -> n
 def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str = "numpy") -> np.ndarray:
     """The spatial momentum about the origin of the world: h = E* phi M V.
 
-    The momenta M V of the bodies, carried to the world as forces are [001 (2), (21)].
+    The momenta M V of the bodies, carried to the world as forces are [001 (2), (21)];
+    the base stands still.
     Momentum that a reflected rotor inertia would have is not in it.
 
     Args:

@@ -38,18 +38,21 @@ def by_body(model: Model, vector: np.ndarray) -> np.ndarray:
     return vector.reshape(*vector.shape[:-1], len(model.bodies), 6)
 
 
-def from_bodies(model: Model, name: str, rows: ArrayLike) -> np.ndarray:
-    """The user's (*batch, n, 6) as a vector of body space, or InputError."""
+def from_bodies(model: Model, name: str, rows: ArrayLike, alternative: str = "") -> np.ndarray:
+    """The user's (*batch, n, 6) as a vector of body space, or InputError.
+
+    Args:
+        model: the machine.
+        name: of the argument, for messages.
+        rows: what the user has passed.
+        alternative: what else it could have been, as " or ...".
+    """
     if rows is None:
         raise InputError(f"{name}: expected numbers, got None")
     n = len(model.bodies)
-    array = check_array(name, rows, (n, 6), "a row for each body", model)
+    reason = f"a row of 6 for each of the {n} bodies of {model.name!r}"
+    array = check_array(name, rows, (n, 6), reason, alternative)
     return array.reshape(*array.shape[:-2], 6 * n)
-
-
-def has_mimics(model: Model) -> bool:
-    """Whether some joint follows another, so that S_q is not the identity."""
-    return len(model.leaders) != len(model.joints)
 
 
 # -- small dense matrices: where joints follow others, and for comparison ----------------

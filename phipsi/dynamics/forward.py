@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
 from phipsi.compile import Model
-from phipsi.dynamics.evaluate import by_body, cholesky_solve, evaluate, has_mimics
+from phipsi.dynamics.evaluate import by_body, cholesky_solve, evaluate
 from phipsi.dynamics.inverse import bias
 from phipsi.dynamics.mass import MASS, SINGULAR
 from phipsi.dynamics.terms import External, surround, tau
@@ -112,13 +112,19 @@ def forward_dynamics(
     FD1 to FD4 [004-I sections 4, 5] are one equation in different orders of
     propagation, each in three sweeps:
 
-    - FD1 takes the bias off first, T' = T - H phi (M phi* a + b + B f0), then
+    - FD1 takes the bias off first: T' = T - H phi (M phi* a + b + B f0),
       vdot = (I - H psi K)* D^-1 (I - H psi K) T'.
-    - FD2 is FD1 by lambda = psi* H* nu, from which link accelerations follow.
-    - FD3 filters the bias: eps = T - H psi (K T + M phi* a + b + B f0).
+    - FD2 is FD1 by lambda = psi* H* nu, from which link accelerations follow:
+      nu = D^-1 (I - H psi K) T', vdot = nu - K* lambda.
+    - FD3 filters the bias: eps = T - H psi (K T + M phi* a + b + B f0),
+      vdot = (I - H psi K)* D^-1 eps.
     - FD4 filters P a, so nothing but V is needed before:
-      nu = D^-1 {T - H [psi (K T + b + B f0) + psi~ P a]}.
+      nu = D^-1 {T - H [psi (K T + b + B f0) + psi~ P a]},
+      vdot = (I - H psi K)* nu - K* psi* tau_bar* a - G* a.
     - "cholesky" solves with the dense mass matrix, O(N^3), for comparison.
+
+    In all of these a holds gravity: it stands for the letter a of the algebra plus
+    E gravity [004-I (3.21)].
 
     Where joints follow others, each method solves (S_q* Mass S_q) vdot = tau - S_q* C,
     a dense system of the independent coordinates.
@@ -150,13 +156,15 @@ def forward_dynamics(
     array([-20.93,  66.94])
     """
     names = [*METHODS, "cholesky"]
-    if method not in names:
+    if not isinstance(method, str) or method not in names:
         raise InputError(f"method: unknown {method!r}; {name_choices(str(method), names)}")
+    if isinstance(external, str) and external in names:
+        raise InputError(f"external: got {external!r}; did you mean method={external!r}?")
     terms, values = surround(model, external, base_velocity, base_acceleration)
     arguments = {"q": q, "v": v, "tau": tau, **values}
     if method == "cholesky":
         return _by_cholesky(model, terms.a_g, terms.b, backend, arguments)
-    make = projected if has_mimics(model) else METHODS[method]
+    make = projected if model.has_mimics else METHODS[method]
     return evaluate(model, make(terms.a_g, terms.b), backend, **arguments)
 
 
@@ -211,6 +219,6 @@ def accelerations(
     array([[ 0.  , 0.  , 0.  , 0.  , 0.  , -9.81]])
     """
     terms, values = surround(model, external, base_velocity, base_acceleration)
-    make = projected_link_accelerations if has_mimics(model) else link_accelerations
+    make = projected_link_accelerations if model.has_mimics else link_accelerations
     expression = make(terms.a, terms.a_g, terms.b)
     return by_body(model, evaluate(model, expression, backend, q=q, v=v, tau=tau, **values))

@@ -93,9 +93,10 @@ def bias_force(
     base_acceleration: ArrayLike | None = None,
     backend: str = "numpy",
 ) -> np.ndarray:
-    """The joint forces of a motion without joint accelerations: C = H phi (M phi* a + b).
+    """The joint forces of a motion without joint accelerations.
 
-    Coriolis, centrifugal and gyroscopic forces and gravity [001 (23)], projected by S_q.
+    C = H phi [M phi* (a + E gravity) + b]: Coriolis, centrifugal and gyroscopic forces
+    and gravity [001 (23)], projected by S_q.
 
     Args:
         model: the machine.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.compile import Model, check_model
-from phipsi.dynamics.evaluate import evaluate, has_mimics, inverse
+from phipsi.dynamics.evaluate import evaluate, inverse
 from phipsi.operators import Mass, S_q
 
 MASS = S_q.T @ Mass @ S_q
@@ -66,6 +66,6 @@ def mass_matrix_inverse(model: Model, q: ArrayLike, *, backend: str = "numpy") -
            [ 0.,  1.]])
     """
     check_model(model)
-    if has_mimics(model):
+    if model.has_mimics:
         return inverse(evaluate(model, MASS, backend, q=q), SINGULAR)
     return evaluate(model, MASS_INVERSE, backend, q=q)

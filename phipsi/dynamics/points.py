@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.compile import Model, Point, check_model
-from phipsi.dynamics.evaluate import evaluate, has_mimics, inverse
+from phipsi.dynamics.evaluate import evaluate, inverse
 from phipsi.dynamics.mass import MASS, SINGULAR
 from phipsi.operators import B, J, Mass, S_q, X, a, c, phi
 
@@ -54,6 +54,7 @@ def jacobian_dot_v(
 
     X (B* phi* a + c), c = [0; omega x v]: the classical acceleration of a point, the second
     derivative of its place in the world, is jacobian @ vdot + jacobian_dot_v [001, below (23)].
+    The base stands still.
 
     Args:
         model: the machine.
@@ -105,7 +106,7 @@ def operational_compliance(
            [-0.13,  0.76]])
     """
     check_model(model)
-    if not has_mimics(model):
+    if not model.has_mimics:
         return evaluate(model, COMPLIANCE, backend, q=q, points=points)
     J_q, mass = evaluate(model, (JACOBIAN, MASS), backend, q=q, points=points)
     return J_q @ inverse(mass, SINGULAR) @ np.swapaxes(J_q, -1, -2)
@@ -141,6 +142,7 @@ def operational_inertia(
     compliance = operational_compliance(model, q, points, backend=backend)
     return inverse(
         compliance,
-        "operational_inertia: the points cannot move in some direction at this configuration, "
-        "so none is felt there; operational_compliance exists",
+        "operational_inertia: the points cannot move in some direction (a singular "
+        "configuration, fewer than 6 freedoms per point, a point on the world, or one listed "
+        "twice), so the compliance has no inverse; operational_compliance exists",
     )

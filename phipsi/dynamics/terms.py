@@ -87,7 +87,7 @@ def _loads(model: Model, external: External | None) -> dict[str, Any]:
         return {}
     if not isinstance(external, Mapping):
         points: list = [body.name for body in model.bodies]
-        wrenches = from_bodies(model, "external", external)
+        wrenches = from_bodies(model, "external", external, " or a dict {point: wrench}")
         return {"external": wrenches, "points": points} if points else {}
     if not external:
         return {}
@@ -95,7 +95,7 @@ def _loads(model: Model, external: External | None) -> dict[str, Any]:
     for point, wrench in external.items():
         _check_place(model, point)
         name = f"external[{point!r}]"
-        blocks.append(check_array(name, wrench, (6,), "the size of a wrench", model))
+        blocks.append(check_array(name, wrench, (6,), "[moment; force]"))
     try:
         wrenches = np.concatenate(np.broadcast_arrays(*blocks), axis=-1)
     except ValueError:
@@ -107,8 +107,10 @@ def _loads(model: Model, external: External | None) -> dict[str, Any]:
 def _check_place(model: Model, point: Point | str) -> None:
     """InputError for a wrench at a point of no body."""
     if not isinstance(point, (str, Point)):
+        own = getattr(point, "name", None)  # of a body or a frame
+        got = repr(point) if own is None else f"a {type(point).__name__}; write {own!r}"
         raise InputError(
-            f"external: expected pp.point(...) or the name of a frame as key, got {point!r}"
+            f"external: expected pp.point(...) or the name of a frame as key, got {got}"
         )
     try:
         model.frame(point if isinstance(point, str) else point.frame)

@@ -278,6 +278,38 @@ def symmetric_inverse(W: Matrix) -> list[list[Scalar]]:
     return mirrored(n, lambda i, j: dot(XD[i], X_star[j]))
 
 
+def factored(W: Matrix) -> list[list[Scalar]]:
+    """W = L D L* of a symmetric positive definite W, as one matrix.
+
+    L, unit lower triangular, stands below the diagonal, 1/D on it.
+    """
+    n = len(W)
+    F, LD = zero_matrix(n, n), zero_matrix(n, n)
+    for j in range(n):
+        F[j][j] = over(1, minus(W[j][j], dot(F[j][:j], LD[j][:j])))
+        for i in range(j + 1, n):
+            LD[i][j] = minus(W[j][i], dot(LD[i][:j], F[j][:j]))
+            F[i][j] = times(LD[i][j], F[j][j])
+    return F
+
+
+def forward_solved(F: Matrix, b: Vector) -> list[Scalar]:
+    """L^-1 b, of `factored`."""
+    x: list[Scalar] = []
+    for i, row in enumerate(F):
+        x.append(minus(b[i], dot(row[:i], x)))
+    return x
+
+
+def solved(F: Matrix, b: Vector) -> list[Scalar]:
+    """W^-1 b, of `factored`: keeps more digits than W^-1 times b."""
+    n = len(F)
+    x = [times(F[i][i], y) for i, y in enumerate(forward_solved(F, b))]
+    for i in range(n - 2, -1, -1):
+        x[i] = minus(x[i], dot([F[k][i] for k in range(i + 1, n)], x[i + 1 :]))
+    return x
+
+
 def general_inverse(A: Matrix) -> list[list[Scalar]]:
     """A^-1 of any invertible A, by Gauss-Jordan elimination with partial pivoting.
 

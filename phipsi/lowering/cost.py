@@ -8,7 +8,7 @@ its neighbour, or used at once, is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,9 @@ class Cost:
         return self.stored / max(self.bodies, 1)
 
 
-def cost_of(program: Program, model: Model, points: dict[tuple, tuple[Point, ...]] = {}) -> Cost:  # noqa: B006
+def cost_of(
+    program: Program, model: Model, points: Mapping[tuple, Sequence[Point]] | None = None
+) -> Cost:
     """Count what a program does on a machine.
 
     Args:
@@ -58,7 +60,9 @@ def cost_of(program: Program, model: Model, points: dict[tuple, tuple[Point, ...
         points: of each list of points (the arguments of a letter), which they are.
     """
     with counting() as tally:
-        run = Run(program, Machine(model, program.shifted), _counted(program, model, points, tally))
+        run = Run(
+            program, Machine(model, program.shifted), _counted(program, model, points or {}, tally)
+        )
         run.run()
     stored = 0
     for statement in kept_statements(program.loops):
@@ -68,7 +72,7 @@ def cost_of(program: Program, model: Model, points: dict[tuple, tuple[Point, ...
 
 
 def _counted(
-    program: Program, model: Model, points: dict[tuple, tuple[Point, ...]], tally: Tally
+    program: Program, model: Model, points: Mapping[tuple, Sequence[Point]], tally: Tally
 ) -> Values:
     """Inputs that count."""
 

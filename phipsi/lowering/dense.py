@@ -98,7 +98,8 @@ def as_matrix(
             f"as_matrix: the space of `{expression}` is open; compose it with an operator"
         )
     if not isinstance(axes, str) or axes not in AXES:
-        raise InputError(f"axes: unknown {axes!r}; {name_choices(str(axes), AXES)}")
+        hint = "" if isinstance(axes, str) else "; values go by name, as T=..."
+        raise InputError(f"axes: unknown {axes!r}; {name_choices(str(axes), AXES)}{hint}")
     inputs = Inputs(model, expression, q, v, points, values)
     _check_size(expression, inputs)
     result = DenseMachine(inputs, axes).matrix(expression)

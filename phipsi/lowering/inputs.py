@@ -24,7 +24,9 @@ from phipsi.model.configuration import (
     check_configuration,
     check_speeds,
 )
-from phipsi.model.model import Model, Point, point
+from phipsi.model.model import Body, Frame, Model, Point, point
+
+EACH = {BODY: "one per body", POSE: "one per body", JOINT: "one per joint", POINTS: "one per point"}
 
 
 class Inputs:
@@ -131,7 +133,7 @@ class Inputs:
 
     def _take_values(self, values: Mapping[str, Any]) -> dict[Symbol, list[np.ndarray]]:
         """The blocks of each free symbol, no more and no less."""
-        free = _by_name([letter for letter in self.letters if letter.free])
+        free = by_name([letter for letter in self.letters if letter.free])
         for name in values:
             if name not in free:
                 raise InputError(
@@ -144,37 +146,52 @@ class Inputs:
                 )
         return {x: self._checked_value(x, values[name]) for name, x in free.items()}
 
-    def _mimic_hint(self, space: Space) -> str:
-        """Why joint space is larger than nv, where it is."""
-        if space is not JOINT or len(self.model.leaders) == len(self.model.joints):
-            return ""
-        return f" (mimic joints count, nv is {self.model.nv}: S_q projects)"
+    def _size_text(self, space: Space) -> str:
+        """Why a vector of a space has its size, as a clause; mimic joints need an explanation."""
+        text = f"the size of {space}"
+        if space is COORDINATES:
+            text = "nv"
+        elif space is JOINT and not self.model.has_mimics:
+            text += " (nv)"
+        elif space is JOINT:
+            text += f" (mimic joints count, nv is {self.model.nv}: S_q projects)"
+        return f"{text} of {self.model.name!r} being {sum(self.sizes(space))}"
+
+    def _owner_text(self, space: Space, k: int) -> str:
+        """What block k of a space belongs to."""
+        if space is JOINT:
+            return f"joint {self.model.joints[k].name!r}"
+        if space in (BODY, POSE):
+            return f"body {self.model.bodies[k].name!r}"
+        return f"point {k}" if space is POINTS else f"{space}"
 
     def _checked_value(self, letter: Symbol, value: Any) -> list[np.ndarray]:
         """A free symbol's value: a vector or number as one block, an operator by blocks."""
         name, rows = letter.name, self.sizes(letter.target)
         if letter.is_vector:
-            size = f"the size of {letter.target}{self._mimic_hint(letter.target)}"
-            return [check_array(name, value, (sum(rows),), size, self.model)[..., None]]
+            reason = self._size_text(letter.target)
+            return [check_array(name, value, (sum(rows),), reason)[..., None]]
         if letter.is_scalar:
-            return [check_array(name, value, (), "a number", self.model)[..., None, None]]
+            return [check_array(name, value, (), "a number")[..., None, None]]
+        each = EACH.get(letter.target, "one in all")
         try:
             given = list(value)
         except TypeError:
             given = []
         if len(given) != len(rows):
             raise InputError(
-                f"{name}: expected {len(rows)} blocks, one for each block of {letter.target} "
+                f"{name}: expected a list of {len(rows)} block{'s' * (len(rows) != 1)}, {each} "
                 f"of {self.model.name!r}, got {len(given) or type(value).__name__}"
             )
-        shapes = zip(rows, self.sizes(letter.source), strict=True)
-        return [
-            check_array(f"{name}[{k}]", block, shape, "the block", self.model)
-            for k, (block, shape) in enumerate(zip(given, shapes, strict=True))
-        ]
+        blocks = []
+        for k, shape in enumerate(zip(rows, self.sizes(letter.source), strict=True)):
+            owner = self._owner_text(letter.target, k)
+            reason = f"the block of {owner}; {name} is a list of blocks, {each}"
+            blocks.append(check_array(f"{name}[{k}]", given[k], shape, reason))
+        return blocks
 
 
-def _by_name(letters: Sequence[Symbol]) -> dict[str, Symbol]:
+def by_name(letters: Sequence[Symbol]) -> dict[str, Symbol]:
     """The free symbols by name, or InputError if two share one."""
     free: dict[str, Symbol] = {}
     for letter in letters:
@@ -198,14 +215,23 @@ def _describe(letter: Symbol) -> str:
 
 def checked_points(points: Sequence[Point | str]) -> tuple[Point, ...]:
     """The points as a tuple, a name being the origin of that frame; or InputError."""
+    if isinstance(points, (Mapping, set, frozenset)):
+        raise InputError(
+            f"points: expected a list of pp.point(name, position), got a {type(points).__name__}"
+        )
     try:
-        given = (points,) if isinstance(points, (str, Point)) else tuple(points)
+        given = (points,) if isinstance(points, (str, Point, Body, Frame)) else tuple(points)
     except TypeError:
         raise InputError(f"points: expected a list of pp.point(...), got {points!r}") from None
     checked = tuple(point(x) if isinstance(x, str) else x for x in given)
     if not checked:
         raise InputError("points: the list is empty; pass points=[pp.point(...), ...]")
     for one in checked:
+        if isinstance(one, (Body, Frame)):
+            raise InputError(
+                f"points: expected a name, got a {type(one).__name__}; write {one.name!r} "
+                f"or pp.point({one.name!r}, position)"
+            )
         if not isinstance(one, Point):
             raise InputError(f"points: expected pp.point(body_or_frame, position), got {one!r}")
     return checked

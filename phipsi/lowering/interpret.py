@@ -154,6 +154,7 @@ class Run:
             emit = {
                 "emit": outputs.emit,
                 "emit_block": outputs.emit_block,
+                "emit_diagonal": outputs.emit_diagonal,
                 "emit_column": outputs.emit_column,
                 "emit_pair": outputs.emit_pair,
             }[statement.step]

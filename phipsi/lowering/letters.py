@@ -32,6 +32,7 @@ PLACE = 12  # size of a pose: nine numbers of R, three of the origin
 
 LETTERS: dict[str, Callable[..., np.ndarray]] = {}
 # The primitive letters that need v.
+OF_A_JOINT = {op.HH.name, op.HH_s.name, op.HH_delta.name, op.Gamma_delta.name}
 OF_SPEEDS = {x.name for x in (op.beta, op.a, op.b, op.c, op.H_dot)}
 
 

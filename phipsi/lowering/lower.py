@@ -51,6 +51,7 @@ from phipsi.algebra.spaces import (
     Space,
 )
 from phipsi.algebra.walk import walk
+from phipsi.errors import LoweringError
 from phipsi.lowering.factor import factor_left, split_strict
 from phipsi.lowering.program import (
     BODIES,
@@ -73,6 +74,7 @@ from phipsi.lowering.writer import NUMBER, Writer
 
 VECTOR_OF = {space: Shape(space) for space in (BODY, JOINT, POINTS, BASE, COORDINATES, POSE)}
 SQUARE = Shape(BODY, BODY, symmetric=True)
+LONG = 20  # factors of a product that are lowered at once
 BRACKET_STEPS = {"S": "cross_force", "cross": "cross_motion", "Q": "cross_adjoint"}
 
 
@@ -110,7 +112,10 @@ class Lowering(Writer, ABC):
     def vector(self, node: Node) -> Slot:
         """The slot of a settled vector expression."""
         if node not in self._vectors:
-            self._vectors[node] = self._vector(node)
+            slot = self._vectors[node] = self._vector(node)
+            typed = self._as_typed(node)
+            if isinstance(typed, Symbol) and not typed.free and not typed.name.startswith("z"):
+                self.label(slot, typed.name)
         return self.resolve(self._vectors[node])
 
     def _vector(self, node: Node) -> Slot:
@@ -125,7 +130,11 @@ class Lowering(Writer, ABC):
             case Sum():
                 return self._sum(node.children)
             case Product():
-                return self._apply(node.factors[0], reduce(compose, node.factors[1:]))
+                factors = node.factors
+                for i in range(len(factors) - LONG, 1, -LONG):  # a long one, in pieces from behind
+                    if _rest(factors, i).is_vector:
+                        self.vector(_rest(factors, i))
+                return self._apply(factors[0], _rest(factors, 1))
             case Transpose() if node.target is SCALAR:
                 raise AssertionError("a covector is no vector")
         raise AssertionError(f"no vector: {type(node).__name__}")
@@ -251,6 +260,8 @@ class Lowering(Writer, ABC):
                 return self.emit("scale_by", (self.scalar(rest), x), x.shape)
             case Transpose() if isinstance(head.children[0], Symbol):
                 letter, star = head.children[0], True
+            case Transpose() if isinstance(head.children[0], Root):
+                return self._apply_block(head, rest)
             case Symbol():
                 letter, star = head, False
             case _ if is_memoryless(head):
@@ -276,9 +287,18 @@ class Lowering(Writer, ABC):
     def _apply_inverse(self, head: Inverse, rest: Node) -> Slot:
         """A^-1 x: by small blocks, by a recursion, or by a dense matrix of a small space."""
         operand = head.children[0]
+        if isinstance(operand, Symbol) and operand.name in SOLVE_LETTERS and not operand.free:
+            return SOLVE_LETTERS[operand.name](self, operand, rest)
         if is_memoryless(operand) or operand.target is POSE:
             return self._apply_block(head, rest)
         if head.target in (POINTS, COORDINATES, BASE):
+            if self._domain_of(rest).kind == "column":
+                if is_pointwise(operand):
+                    return self._apply_block(head, rest)
+                raise LoweringError(
+                    f"cannot make a matrix of what `{head}` is multiplied with: it is a dense "
+                    "matrix of all its space; apply it to vectors, or use pp.as_matrix"
+                )
             A, x = self.assemble(operand), self.vector(rest)
             assert head.target is not None
             options = (is_positive(operand), self._as_typed(operand))
@@ -422,6 +442,11 @@ class Lowering(Writer, ABC):
 # -- shapes and structure ----------------------------------------------------------------
 
 
+def _rest(factors: Sequence[Node], start: int) -> Node:
+    """The product of the last factors."""
+    return Product(*factors[start:]) if start < len(factors) - 1 else factors[-1]
+
+
 def block_shape(node: Node) -> Shape:
     """The shape of a memoryless operator's blocks."""
     assert node.target is not None
@@ -477,3 +502,4 @@ VECTOR_LETTERS: dict[str, Callable[[Lowering, Symbol], Slot]] = {}
 OPERATOR_LETTERS: dict[str, Callable[[Lowering, Symbol, bool, Node], Slot]] = {}
 BLOCK_LETTERS: dict[str, Callable[[Lowering, Symbol], Slot]] = {}
 INVERSE_LETTERS: dict[str, Callable[[Lowering, Symbol], Slot]] = {}
+SOLVE_LETTERS: dict[str, Callable[[Lowering, Symbol, Node], Slot]] = {}

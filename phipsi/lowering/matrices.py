@@ -27,7 +27,7 @@ from phipsi.lowering import recursions
 from phipsi.lowering.covariance import DUAL
 from phipsi.lowering.factor import split_strict
 from phipsi.lowering.lower import Lowering
-from phipsi.lowering.program import WORLD, Columns, Domain, Effect, Shape, Slot
+from phipsi.lowering.program import BODIES, WORLD, Columns, Domain, Effect, Shape, Slot
 from phipsi.lowering.settle import is_memoryless, is_pointwise, step_of, transposed
 from phipsi.lowering.sides import Side, points_of
 from phipsi.lowering.vocabulary import unit
@@ -68,6 +68,9 @@ class MatrixLowering(Lowering):
         self._assembled[operator], self.matrix = slot, slot.number
         first = len(self.statements)
         emit_matrix(self, 0, operator)
+        if len(self.statements) == first:  # all its terms cancel
+            nothing = Word(0, (Identity(space),))
+            _emit_small(self, 0, nothing, False, points_of(operator))
         for i, statement in enumerate(self.statements[first:], first):
             if statement.effect is Effect.EMIT and statement.target is None:
                 self.statements[i] = replace(statement, target=slot)
@@ -104,6 +107,8 @@ def emit_matrix(low: MatrixLowering, number: int, operator: Node, kinds: Kinds =
         word = word if word.atoms else _unit_word(word, operator)
         if all(x.source is x.target and x.source in SMALL for x in word.atoms):
             _emit_small(low, number, word, mirrored, points_of(operator))
+        elif all(map(is_memoryless, word.atoms)):
+            _emit_diagonal(low, number, word, mirrored, kinds)
         else:
             _emit_word(low, number, word, mirrored, kinds)
 
@@ -128,6 +133,16 @@ def _emit_word(low: MatrixLowering, number: int, word: Word, mirrored: bool, kin
         _emit_columns(low, number, word.star, mirrored, dual, starred=True)
     else:
         _emit_columns(low, number, word, mirrored, kinds, starred=False)
+
+
+def _emit_diagonal(
+    low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds
+) -> None:
+    """A memoryless word between bodies and joints: its blocks as they are."""
+    operator = product(word.atoms)
+    slot = _scaled_block(low, word, low.block(operator))
+    options = (number, mirrored, operator.target, operator.source, kinds)
+    low.sink("emit_diagonal", (slot,), options, BODIES)
 
 
 def _emit_small(
@@ -212,15 +227,21 @@ def _walker(
 
 def _emit_outer(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
     """x @ y*: both vectors of the whole machine, multiplied entry by entry."""
-    cut = next(i for i, x in enumerate(word.atoms) if x.source is SCALAR)
-    x, y = product(word.atoms[: cut + 1]), transposed(product(word.atoms[cut + 1 :]))
+    x, y = _outer_factors(word)
     slots = []
     for vector, kind in ((x, kinds[0]), (y, DUAL[kinds[1]])):
         slot = low.vector(vector)
-        options = (vector.target, kind)
-        slots.append(low.emit("gather", (slot,), slot.shape, options, Effect.GATHER))
+        assert vector.target is not None
+        options, shape = (vector.target, kind), Shape(vector.target)
+        slots.append(low.emit("gather", (slot,), shape, options, Effect.GATHER))
     slots[0] = _scaled(low, word, slots[0])
     low.sink("emit_outer", slots, (number, mirrored), WORLD)
+
+
+def _outer_factors(word: Word) -> tuple[Node, Node]:
+    """x and y of x @ y*."""
+    cut = next(i for i, x in enumerate(word.atoms) if x.source is SCALAR) + 1
+    return product(word.atoms[:cut]), transposed(product(word.atoms[cut:]))
 
 
 def _scaled(low: MatrixLowering, word: Word, slot: Slot) -> Slot:
@@ -288,14 +309,8 @@ def _is_letter(node: Node, letter: Symbol) -> bool:
 
 def _column_space(side: Side) -> Space:
     """The space whose blocks start the columns of a side."""
-    if side.space is COORDINATES:
-        return JOINT
-    if side.space is BASE:
-        raise LoweringError(
-            "cannot walk columns from the base; apply the operator to vectors of base space, "
-            "or use pp.as_matrix"
-        )
-    return side.space
+    assert side.space is not BASE, "what starts at the base goes outward: its star is emitted"
+    return JOINT if side.space is COORDINATES else side.space
 
 
 def _cap(side: Side) -> tuple[Node, ...]:
@@ -311,6 +326,8 @@ def _cap(side: Side) -> tuple[Node, ...]:
 
 def _diagonal(low: MatrixLowering, operator: Node) -> Slot:
     """blockdiag(A) as a block of each body."""
+    if operator.target in (COORDINATES, BASE):  # one block
+        return low.assemble(operator)
     assert operator.target is not None
     if operator.target is POINTS:
         there, shape = Domain("point", points=points_of(operator)), Shape(POINTS, POINTS)
@@ -331,6 +348,15 @@ def _diagonal(low: MatrixLowering, operator: Node) -> Slot:
 def _word_diagonal(low: MatrixLowering, word: Word, space: Space) -> Slot | None:
     """The diagonal blocks of a word; None where they vanish."""
     atoms = word.atoms
+    if any(x.source is SCALAR for x in atoms):
+        x, y = map(low.vector, _outer_factors(word))
+        return low.emit("outer", (x, y), Shape(x.shape.rows, y.shape.rows))
+    for atom in atoms:
+        if not {atom.source, atom.target} <= {BODY, JOINT}:
+            raise LoweringError(
+                f"cannot take the blocks of `{product(atoms)}` in O(N): `{atom}` stands inside "
+                "it; pp.as_matrix evaluates it densely"
+            )
     inward, outward = any(map(is_causal, atoms)), any(map(is_anticausal, atoms))
     if not (inward and outward):  # triangular: the diagonal of a product is the product
         if any(is_step(x) or is_step(transposed(x)) for x in atoms):
@@ -346,7 +372,11 @@ def _own_part(atom: Node) -> Node:
     assert atom.source is not None
     if is_propagator(atom) or is_propagator(transposed(atom)):
         return Identity(atom.source)
-    assert isinstance(atom, Inverse)  # of the diagonal blocks, then
+    if not isinstance(atom, Inverse):
+        raise LoweringError(
+            f"cannot take the diagonal blocks of a product with `{atom}`; pp.as_matrix "
+            "evaluates it densely"
+        )
     own, _ = split_strict(atom.children[0])
     return invert(own)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from phipsi.algebra.spaces import BASE, POINTS
 from phipsi.lowering import blocks, transforms
+from phipsi.lowering.covariance import DUAL
 from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.machine import Block, to_link
 from phipsi.lowering.program import Columns, Statement
@@ -48,6 +49,20 @@ def emit_whole(run: Run, statement: Statement) -> None:
         block = [x for e in sorted(block) for x in block[e]]
     for i, x in enumerate(block or ()):
         run.emit[statement.options[0]](i, 0, x)
+
+
+def emit_diagonal(run: Run, statement: Statement, seat: Seat) -> None:
+    """The diagonal block of this body; its rows are covectors of the source."""
+    _, mirrored, target, source, (target_kind, source_kind) = statement.options
+    add = _taker(run, statement)
+    block = run.read(statement.arguments[0], seat, seat.k)
+    rows = [to_link(seat, source, DUAL[source_kind], row) for row in block]
+    columns = [to_link(seat, target, target_kind, list(x)) for x in zip(*rows, strict=True)]
+    for j, column in zip(run.machine.rows(seat, source), columns, strict=True):
+        for i, value in zip(run.machine.rows(seat, target), column, strict=True):
+            add(i, j, value)
+            if mirrored:
+                add(j, i, value)
 
 
 def emit_block(run: Run, statement: Statement, seat: Seat) -> None:

@@ -155,7 +155,6 @@ class Statement:
     domain: Domain
     effect: Effect = Effect.SET
     options: tuple = ()
-    start_only: bool = False  # of a column: zero beyond the body where the column starts
 
     def __str__(self) -> str:
         options = [repr(x) if not isinstance(x, (Space, Symbol)) else str(x) for x in self.options]

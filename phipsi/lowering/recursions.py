@@ -8,6 +8,7 @@ Y     base_to_tip   Upsilon, Y = W + blockdiag(E* Y F)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.node import Identity, Node, Sum, Symbol, Transpose, scale
@@ -173,32 +174,51 @@ def pivot(low: Lowering, family: Family) -> Slot:
     return low.emit("add_blocks", (D, N), shape, (True,), name="D")
 
 
-def pivot_inverse(low: Lowering, family: Family) -> Slot:
-    """D^-1, watched: SolveError where a pivot vanishes.
-
-    Departure: of a user's own W and N, which may be of any sign, not only D > 0.
-    """
-    D, P = pivot(low, family), articulated(low, family)
+def pivot_factor(low: Lowering, family: Family) -> Slot | None:
+    """The LDL' factor of D, watched; None where D may be of any sign, of a user's own W and N."""
     if not all(is_positive(x) for x in (family.W, family.N) if x is not None):
-        space = family.L.target
-        assert space is not None
-        letter = Symbol("D", space, space)  # for the message
-        return low.emit("general_inverse", (D,), D.shape, (letter,), name="D^-1")
+        return None
+    D, P = pivot(low, family), articulated(low, family)
     L_star, _ = hinge(low, family)
-    return low.emit("pivot_inverse", (D, P, L_star), D.shape, name="D^-1")
+    shape = replace(D.shape, symmetric=False)
+    return low.emit("pivot_factor", (D, P, L_star), shape, name="F")
+
+
+def pivot_inverse(low: Lowering, family: Family) -> Slot:
+    """D^-1."""
+    factor, D = pivot_factor(low, family), pivot(low, family)
+    if factor is not None:
+        return low.emit("pivot_inverse", (factor,), D.shape, name="D^-1")
+    space = family.L.target
+    assert space is not None
+    letter = Symbol("D", space, space)  # for the message
+    return low.emit("general_inverse", (D,), D.shape, (letter,), name="D^-1")
+
+
+def pivot_solve(low: Lowering, family: Family, x: Slot) -> Slot:
+    """D^-1 x."""
+    factor = pivot_factor(low, family)
+    if factor is None:
+        return low.emit("apply", (pivot_inverse(low, family), x), x.shape)
+    return low.emit("pivot_solve", (factor, x), x.shape)
 
 
 def gain(low: Lowering, family: Family) -> Slot:
     """G = P L* D^-1 [002 (3.2)]."""
-    P, (L_star, N) = articulated(low, family), hinge(low, family)
+    P, (L_star, N), factor = articulated(low, family), hinge(low, family), pivot_factor(low, family)
     shape = Shape(BODY, N.shape.rows)
-    return low.emit("gain", (P, L_star, N, pivot_inverse(low, family)), shape, name="G")
+    if factor is None:
+        return low.emit("gain_any", (P, L_star, pivot_inverse(low, family)), shape, name="G")
+    return low.emit("gain", (P, L_star, N, factor), shape, name="G")
 
 
 def relieved(low: Lowering, family: Family) -> Slot:
     """tau_bar P: the inertia felt through the joint [001 (39)]."""
-    P, (L_star, N) = articulated(low, family), hinge(low, family)
-    return low.emit("relieve", (P, L_star, N, gain(low, family)), SQUARE, name="P+")
+    P, (L_star, N), factor = articulated(low, family), hinge(low, family), pivot_factor(low, family)
+    G = gain(low, family)
+    if factor is None:
+        return low.emit("relieve_any", (P, L_star, G), SQUARE, name="P+")
+    return low.emit("relieve", (P, L_star, N, factor, G), SQUARE, name="P+")
 
 
 def pull_block(low: Lowering, W: Slot) -> Slot:

@@ -83,8 +83,8 @@ def _way(maker: Statement, user: Statement, at: At) -> Direction | str:
         return "all"
     if at is At.EACH_POINT and maker.domain.points not in user.options:
         return "all"  # points on other bodies
-    if maker.effect is Effect.PUSH:
-        return INWARD
+    if maker.effect is Effect.PUSH:  # the parent's sum is complete in a later loop only
+        return "all" if at is At.PARENT else INWARD
     return OUTWARD if at is At.PARENT else "own"
 
 
@@ -229,6 +229,7 @@ def _plan(
             candidate += 1
         level[g] = candidate
     _sink(statements, groups, level, incoming, outgoing, first)
+    _merge_idle(groups, level, incoming, outgoing, first)
     return _loops(statements, edges, groups, level, first)
 
 
@@ -247,6 +248,39 @@ def _allows(way: Direction | str, maker: int, user: int, first: Direction) -> bo
     return way == "own" or way is _direction(user, first)
 
 
+def _is_legal(
+    level: Sequence[int],
+    moved: Sequence[int],
+    incoming: Sequence[Sequence[tuple[int, Direction | str]]],
+    outgoing: Sequence[Sequence[tuple[int, Direction | str]]],
+    first: Direction,
+) -> bool:
+    """Whether groups may stand where they were moved."""
+    return all(
+        _allows(way, level[m], level[g], first) for g in moved for m, way in incoming[g]
+    ) and all(_allows(way, level[g], level[u], first) for g in moved for u, way in outgoing[g])
+
+
+def _merge_idle(
+    groups: Sequence[Group],
+    level: list[int],
+    incoming: Sequence[Sequence[tuple[int, Direction | str]]],
+    outgoing: Sequence[Sequence[tuple[int, Direction | str]]],
+    first: Direction,
+) -> None:
+    """Move what stands in a loop where nothing has a direction to a loop beside it."""
+    last = max(level, default=0)
+    for at in range(last + 1):
+        idle = [g for g, group in enumerate(groups) if level[g] == at and not group.once]
+        if any(groups[g].direction is not None for g in idle):
+            continue
+        for beside in (at + 1, at - 1):
+            trial = [beside if g in idle else x for g, x in enumerate(level)]
+            if 0 <= beside <= last and _is_legal(trial, idle, incoming, outgoing, first):
+                level[:] = trial
+                break
+
+
 def _sink(
     statements: Sequence[Statement],
     groups: Sequence[Group],
@@ -263,11 +297,6 @@ def _sink(
         late = (any(level[u] > level[g] for u, _ in outgoing[g]) for g in range(len(groups)))
         return sum(size for size, is_late in zip(sizes, late, strict=True) if is_late)
 
-    def is_legal(level: Sequence[int], moved: Sequence[int]) -> bool:
-        return all(
-            _allows(way, level[m], level[g], first) for g in moved for m, way in incoming[g]
-        ) and all(_allows(way, level[g], level[u], first) for g in moved for u, way in outgoing[g])
-
     changed = True
     while changed:
         changed = False
@@ -283,7 +312,8 @@ def _sink(
                 trial = list(level)
                 for m in moved:
                     trial[m] = candidate
-                if is_legal(trial, moved) and kept(trial) < kept(level):
+                legal = _is_legal(trial, moved, incoming, outgoing, first)
+                if legal and kept(trial) < kept(level):
                     level[:] = trial
                     changed = True
 
@@ -368,7 +398,13 @@ def kept_statements(loops: Sequence[Loop]) -> list[Statement]:
                     kept[made[read.slot][1]] = None
             if statement.target is not None:
                 made[statement.target] = at, statement
-    return [x for x in kept if x.step not in AT_HAND and not _runs_once(x)]
+    return [x for x in kept if x.step not in AT_HAND and not _is_of_the_world(x)]
+
+
+def _is_of_the_world(statement: Statement) -> bool:
+    """Whether a statement makes one block for the whole machine, or an input at points."""
+    assert statement.target is not None
+    return statement.target.domain.kind == "world" or _runs_once(statement)
 
 
 AT_HAND = frozenset(  # inputs and constants, read again wherever they are needed

@@ -3,7 +3,7 @@
 After `settle` an expression consists of sums, products and factors of
 
     letters       primitive ones, and phi, psi, G, D, tau_bar, which have steps of their own
-    stars         of letters only; letters that are their own star have none
+    stars         of letters and roots only; letters that are their own star have none
     inverses      of memoryless operators (small blocks), and of causal or anticausal
                   ones, which are recursions; in point and coordinate space of anything
 
@@ -27,6 +27,7 @@ from phipsi.algebra.node import (
     Inverse,
     Node,
     Product,
+    Root,
     Scaled,
     Sum,
     Symbol,
@@ -38,7 +39,7 @@ from phipsi.algebra.node import (
     transpose,
 )
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Causality
-from phipsi.errors import LoweringError
+from phipsi.errors import LoweringError, SolveError
 
 MEMORYLESS, CAUSAL, ANTICAUSAL, MIXED = (
     Causality.MEMORYLESS,
@@ -137,6 +138,9 @@ def _settle(node: Node, visit: Callable[[Node], Node], plain: bool) -> Node:
             return transposed(visit(node.children[0]))
         case Inverse():
             return inverse(visit(node.children[0]), plain, node.children[0])
+        case Root():
+            operand = visit(node.children[0])
+            return Root(operand if operand.causality is MEMORYLESS else Diagonal(operand))
         case Diagonal():
             operand = visit(node.children[0])
             return operand if _is_diagonal(operand) else Diagonal(operand)
@@ -151,7 +155,7 @@ def _settle(node: Node, visit: Callable[[Node], Node], plain: bool) -> Node:
 def _is_diagonal(operand: Node) -> bool:
     """Whether blockdiag(A) is A: points of one body see each other, other blocks are alone."""
     return operand.target in (COORDINATES, BASE, SCALAR) or (
-        operand.causality is MEMORYLESS and operand.target is not POINTS
+        is_pointwise(operand) if operand.target is POINTS else operand.causality is MEMORYLESS
     )
 
 
@@ -391,6 +395,8 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
         case Identity() | Inverse():
             return invert(node)
         case Scaled() if not isinstance(node.factor, Node):
+            if node.factor == 0:
+                raise SolveError(f"`{typed or node}` is singular on every machine: it is zero")
             return scale(1 / node.factor, inverse(node.children[-1], plain))
         case Scaled():
             assert isinstance(node.factor, Node)
@@ -406,7 +412,7 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
     if node == transposed(COLOURED):
         return transposed(WHITENED)
     if node.causality in (MEMORYLESS, CAUSAL, ANTICAUSAL) or node.target is SCALAR:
-        return Inverse(node)
+        return _known(Inverse(node))
     if node.target is COORDINATES and plain:
         inner = _between_selections(node)
         if inner is not None:
@@ -421,6 +427,16 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
             "operator is; pp.as_matrix inverts it densely"
         )
     return settle(family.inverse(), plain)
+
+
+def _known(propagator: Inverse) -> Node:
+    """phi or psi, or a star of these, if that is what an inverse is."""
+    for letter in (op.phi, op.psi):
+        if step_of(propagator) == step_of(letter):
+            return letter
+        if step_of(transposed(propagator)) == step_of(letter):
+            return transposed(letter)
+    return propagator
 
 
 WHITENED = settle(op.I - op.H @ op.psi @ op.K)

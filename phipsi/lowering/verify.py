@@ -31,7 +31,7 @@ from phipsi.lowering.program import (
 )
 from phipsi.lowering.steps import STEPS
 
-OUTPUTS = {"emit", "emit_block", "emit_column", "emit_pair", "emit_outer"}
+OUTPUTS = {"emit", "emit_block", "emit_diagonal", "emit_column", "emit_pair", "emit_outer"}
 
 
 class IllegalProgramError(AssertionError):

@@ -22,6 +22,7 @@ from phipsi.lowering.lower import (
     BLOCK_LETTERS,
     INVERSE_LETTERS,
     OPERATOR_LETTERS,
+    SOLVE_LETTERS,
     SQUARE,
     VECTOR_LETTERS,
     VECTOR_OF,
@@ -64,6 +65,11 @@ def block(*letters: Symbol) -> Callable[[F], F]:
 def inverse(*letters: Symbol) -> Callable[[F], F]:
     """Register the inverse blocks of a memoryless letter."""
     return _register(INVERSE_LETTERS, letters)
+
+
+def solved(*letters: Symbol) -> Callable[[F], F]:
+    """Register A^-1 @ x of a memoryless letter."""
+    return _register(SOLVE_LETTERS, letters)
 
 
 def _register(table: dict, letters: tuple[Symbol, ...]) -> Callable[[F], F]:
@@ -288,6 +294,12 @@ def _(low: Lowering, letter: Symbol) -> Slot:
     return recursions.pivot(low, family_of(letter))
 
 
+@solved(op.D)
+def _(low: Lowering, letter: Symbol, rest: Node) -> Slot:
+    """D^-1 x, by LDL'."""
+    return recursions.pivot_solve(low, family_of(letter), low.vector(rest))
+
+
 @inverse(op.D)
 def _(low: Lowering, letter: Symbol) -> Slot:
     """D^-1, watched."""
@@ -398,13 +410,21 @@ def _(low: Lowering, letter: Symbol) -> Slot:
 @vector(op.a)
 def _(low: Lowering, letter: Symbol) -> Slot:
     """a = V~ H* beta + (dH*/dt) beta [001 (8)]."""
+    velocity(low)
     return low.vector(settle(op.cross[op.V] @ op.H.T @ op.beta + op.H_dot.T @ op.beta))
+
+
+def velocity(low: Lowering) -> Slot:
+    """V = phi* H* beta [001 (21)]."""
+    V = low.vector(settle(op.V))
+    low.label(V, op.V.name)
+    return V
 
 
 @vector(op.b)
 def _(low: Lowering, letter: Symbol) -> Slot:
     """b = S[V] M V [001 (11)]."""
-    return low.emit("gyroscopic", (low.vector(settle(op.V)),), VECTOR_OF[BODY], name="b")
+    return low.emit("gyroscopic", (velocity(low),), VECTOR_OF[BODY], name="b")
 
 
 @vector(op.pose)

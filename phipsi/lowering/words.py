@@ -15,7 +15,7 @@ B* Omega B by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -49,7 +49,7 @@ class Word:
         return Word(self.number, tuple(map(transposed, reversed(self.atoms))), self.scalars)
 
     def __str__(self) -> str:
-        return f"{self.number:g} * " + " @ ".join(map(str, (*self.scalars, *self.atoms)))
+        return str(join(self.number, self.atoms or (Identity(BODY),), self.scalars))
 
 
 def words_of(operator: Node) -> list[Word]:
@@ -87,6 +87,9 @@ def expand(node: Node) -> Iterator[Word]:
                     yield Word(word.number, word.atoms, (*word.scalars, node.factor))
                 else:
                     yield Word(word.number * node.factor, word.atoms, word.scalars)
+        case Product() if any(x.is_vector for x in node.factors):  # an outer product
+            cut = next(i for i, x in enumerate(node.factors) if x.is_vector) + 1
+            yield Word(1, (product(node.factors[:cut]), product(node.factors[cut:])))
         case Product():
             words = [Word(1, ())]
             for factor in node.factors:
@@ -119,12 +122,12 @@ def is_propagator(atom: Node) -> bool:
 
 def is_causal(atom: Node) -> bool:
     """Whether an atom moves inward at all."""
-    return atom.causality is Causality.CAUSAL and atom.source is not SCALAR
+    return atom.causality is Causality.CAUSAL and SCALAR not in (atom.source, atom.target)
 
 
 def is_anticausal(atom: Node) -> bool:
     """Whether an atom moves outward at all."""
-    return atom.causality is Causality.ANTICAUSAL and atom.source is not SCALAR
+    return atom.causality is Causality.ANTICAUSAL and SCALAR not in (atom.source, atom.target)
 
 
 # -- memoryless operators that words are made of -----------------------------------------
@@ -195,7 +198,7 @@ def _meet(word: Word, start: int, left: Node, W: Node, right: Node, stop: int) -
 
     bases = [x for x in (left, star) if x.target is BASE]
     if bases:
-        return _meet_at_base(word, left, star, put, W, E, F)
+        return _meet_at_base(left, star, W, put)
     if is_step(left) and is_step(star):
         return [put(carried(E, W, F))]
     if is_step(left):
@@ -206,7 +209,7 @@ def _meet(word: Word, start: int, left: Node, W: Node, right: Node, stop: int) -
     return [put(R), put(left, *E.factors, R), put(R, *transposed(F).factors, right)]
 
 
-def _meet_at_base(word, left, star, put, W, E, F) -> list[Word]:  # type: ignore[no-untyped-def]
+def _meet_at_base(left: Node, star: Node, W: Node, put: Callable[..., Word]) -> list[Word]:
     """Where one side ends at the base: nothing outboard of the base is inboard of a body."""
     if left.target is BASE and star.target is BASE:
         return [put(Symbol("carried_to_base", BASE, BASE, arguments=(W,)))]

@@ -36,6 +36,7 @@ class Writer:
         self._slots = 0
         self._made: dict[tuple, Slot] = {}
         self._makers: dict[Slot, Statement] = {}
+        self._labels: dict[Slot, str] = {}
         self._alias: dict[Slot, Slot] = {}
         self._sums: dict[Slot, dict[Slot, float]] = {}  # what each sum adds up, with signs
 
@@ -135,7 +136,21 @@ class Writer:
                 if read.slot not in needed:
                     needed[read.slot] = None
                     wanted.extend(made[read.slot])
-        return [x for x in statements if x.target is None or x.target in needed]
+        kept = [x for x in statements if x.target is None or x.target in needed]
+        return [self._labelled(x) for x in kept]
+
+    def label(self, slot: Slot, name: str) -> None:
+        """Call a slot by the letter that it is."""
+        self._labels.setdefault(self.resolve(slot), name)
+
+    def _labelled(self, statement: Statement) -> Statement:
+        def renamed(slot: Slot) -> Slot:
+            return replace(slot, name=labels.get(slot, slot.name))
+
+        labels = {self.resolve(slot): name for slot, name in self._labels.items()}
+        reads = tuple(Read(renamed(x.slot), x.at) for x in statement.arguments)
+        target = None if statement.target is None else renamed(statement.target)
+        return replace(statement, arguments=reads, target=target)
 
     def _merged(self) -> list[Statement]:
         """Statements that turned out equal, once their recursions were known, made one."""
@@ -145,7 +160,8 @@ class Writer:
             merged = False
             for x in self.statements:
                 reads = tuple(Read(self.resolve(r.slot), r.at) for r in x.arguments)
-                key = (x.step, reads, x.options, x.effect, x.domain)
+                shape = x.target.shape if x.target is not None else None
+                key = (x.step, reads, x.options, x.effect, x.domain, shape)
                 if x.effect is not Effect.EMIT and x.target is not None:
                     if key in seen:
                         self._alias[x.target] = seen[key]

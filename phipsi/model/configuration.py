@@ -108,7 +108,7 @@ def check_configuration(model: Model, name: str, q: ArrayLike) -> np.ndarray:
     """q as an array of finite numbers (*batch, nq) with unit quaternions, or InputError."""
     if not isinstance(model, Model):
         raise InputError(f"model: expected a Model, got {type(model).__name__}")
-    array = check_array(name, q, (model.nq,), "nq", model)
+    array = check_array(name, q, (model.nq,), f"nq of {model.name!r} being {model.nq}")
     for joint in model.leaders:
         part = joint.kind.quaternion
         if part is not None:
@@ -125,16 +125,23 @@ def check_configuration(model: Model, name: str, q: ArrayLike) -> np.ndarray:
 
 def check_speeds(model: Model, name: str, v: ArrayLike) -> np.ndarray:
     """v as an array of finite numbers (*batch, nv), or InputError."""
-    return check_array(name, v, (model.nv,), "nv", model)
+    return check_array(name, v, (model.nv,), f"nv of {model.name!r} being {model.nv}")
 
 
 def check_array(
-    name: str, value: ArrayLike, shape: Sequence[int], size: str, model: Model
+    name: str, value: ArrayLike, shape: Sequence[int], reason: str, alternative: str = ""
 ) -> np.ndarray:
     """An array of finite numbers, none huge, whose last axes have this shape, or InputError.
 
     Computing is at least in double precision. Complex numbers pass, so that
     derivatives can be taken by a complex step, and long doubles do.
+
+    Args:
+        name: of the argument, for messages.
+        value: what the user has passed.
+        shape: of the last axes.
+        reason: why this shape, as a clause.
+        alternative: what else the user could have passed, as " or ...".
     """
     try:
         array = np.asarray(value)
@@ -143,12 +150,11 @@ def check_array(
         numeric = np.float64 if array.dtype.kind == "O" else array.dtype
         array = array.astype(np.result_type(numeric, np.float64), copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name}: expected numbers, got {value!r}") from None
-    expected = "(*batch" + "".join(f", {n}" for n in shape) + ")"
+        raise InputError(f"{name}: expected numbers{alternative}, got {value!r}") from None
     if array.shape[array.ndim - len(shape) :] != tuple(shape):
+        expected = "(*batch" + "".join(f", {n}" for n in shape) + ")"
         raise InputError(
-            f"{name} has shape {array.shape}; expected {expected}, "
-            f"{size} of {model.name!r} being {', '.join(map(str, shape))}"
+            f"{name} has shape {array.shape}; expected {expected}, {reason}{alternative}"
         )
     with np.errstate(over="ignore"):  # of the length of a complex number
         sensible = np.abs(array) <= HUGE  # NaN is not

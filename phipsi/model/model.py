@@ -194,6 +194,11 @@ class Model:
         return tuple(joint for joint in self.joints if joint.mimic is None)
 
     @cached_property
+    def has_mimics(self) -> bool:
+        """Whether some joint follows another."""
+        return len(self.leaders) != len(self.joints)
+
+    @cached_property
     def nq(self) -> int:
         """How many numbers a configuration has."""
         return max((joint.q.stop for joint in self.joints), default=0)

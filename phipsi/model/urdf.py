@@ -135,7 +135,10 @@ def load(
     _check_choice("mimic", mimic, MIMICS)
     robot = read_xml(path)
     if robot.tag != "robot":
-        raise robot.error(f"the root element is <{robot.tag}>; a URDF file has <robot>")
+        raise robot.error(
+            f"the root element is <{robot.tag}>; a URDF file has <robot> "
+            "(SDF and MJCF are not read yet)"
+        )
     report = Report()
     report.note_unknown(robot, _IN_ROBOT)
     links, joints = _by_name(robot, "link"), _by_name(robot, "joint")

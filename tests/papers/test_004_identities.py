@@ -21,6 +21,7 @@ from equations import (
 from paper_004 import SMALL, L, Phi, Psi, discrete_riccati, shifted, strictly_causal
 
 import phipsi as pp
+from phipsi.algebra.node import Node
 from phipsi.model.tree import WORLD
 from phipsi.operators import (
     D,
@@ -143,7 +144,7 @@ def test_operator_identities_of_appendix_A(number, left, right, machine, axes):
     too, but for D = H P H* (a.1) and psi M psi* (a.47), which fail with rotor inertia.
     """
     model, q, _, _ = state(machine)
-    sides = [x(model, q, axes) if callable(x) else x for x in (left, right)]
+    sides = [x if isinstance(x, Node) else x(model, q, axes) for x in (left, right)]
     difference = mismatch(model, *sides, q, axes=axes)
     if number in WITHOUT_ROTORS and machine in ROTORS:
         assert difference > MARGIN

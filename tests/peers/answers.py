@@ -101,8 +101,9 @@ class Answers:
         return back @ found @ back.T
 
     def operational_compliance(self) -> np.ndarray:
+        """By a solve: its own inverse mass matrix loses digits where joints nearly lock."""
         J = self.jacobian()
-        return J @ self.mass_matrix_inverse() @ J.T
+        return J @ np.linalg.solve(self.mass_matrix(), J.T)
 
     def kinetic_energy(self) -> float:
         rotors = np.dot(self.model.armature, self.v**2) / 2

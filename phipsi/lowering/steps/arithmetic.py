@@ -84,6 +84,12 @@ def apply_transposed(seat: Seat, A: Matrix, x: Vector) -> list[Scalar]:
 
 
 @step
+def outer(seat: Seat, x: Vector, y: Vector) -> list[list[Scalar]]:
+    """x y*."""
+    return [blocks.scale(a, y) for a in x]
+
+
+@step
 def identity(seat: Seat, space: Any) -> list[list[Scalar]]:
     """I of a space's block."""
     return blocks.identity(_size(seat, space))

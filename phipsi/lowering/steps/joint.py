@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from phipsi.lowering import blocks
-from phipsi.lowering.blocks import is_one, is_zero, minus
+from phipsi.lowering.blocks import is_one, is_zero, minus, times
 from phipsi.lowering.letters import joint_axis
 from phipsi.lowering.seat import Seat, step
 from phipsi.scalars import Scalar
@@ -63,73 +63,113 @@ def rotor_inertia(seat: Seat) -> list[list[Scalar]]:
 # -- the free joint --------------------------------------------------------------------
 
 
-def _is_clean(L_star: Matrix, N: Matrix) -> list[int] | None:
-    """The rows that L picks, if it only picks and nothing resists but the body."""
-    if any(not is_zero(x) for row in N for x in row):
-        return None
-    picked = [-1] * len(L_star[0])
-    for i, row in enumerate(L_star):
-        for j, x in enumerate(row):
-            if is_one(x):
-                if picked[j] != -1:
-                    return None
-                picked[j] = i
-            elif not is_zero(x):
-                return None
-    return picked if -1 not in picked else None
+def _resists(N: Matrix) -> bool:
+    """Whether something in the joint resists besides the body: a rotor."""
+    return any(not is_zero(x) for row in N for x in row)
+
+
+def _lost(L_star: Matrix, N: Matrix) -> list[int]:
+    """The rows that no force passes: those L sees, if it sees as many as it has speeds.
+
+    A revolute joint passes no moment about its axis, a spherical one none at
+    all, whether its speeds are omega or the rates of three angles.
+    """
+    seen = [i for i, row in enumerate(L_star) if not all(map(is_zero, row))]
+    return seen if len(seen) == len(L_star[0]) and not _resists(N) else []
+
+
+def _picked(L_star: Matrix, N: Matrix) -> dict[int, int]:
+    """Of each row that L picks which speed it is, if it only picks and nothing else resists."""
+    picked: dict[int, int] = {}
+    for i in _lost(L_star, N):
+        ones = [j for j, x in enumerate(L_star[i]) if is_one(x)]
+        if len(ones) != 1 or any(not is_zero(x) and not is_one(x) for x in L_star[i]):
+            return {}
+        picked[i] = ones[0]
+    return picked
 
 
 @step
-def pivot_inverse(seat: Seat, D: Matrix, P: Matrix, L_star: Matrix) -> list[list[Scalar]]:
-    """D^-1 by LDL'; a pivot that vanishes beside P is named."""
+def pivot_factor(seat: Seat, D: Matrix, P: Matrix, L_star: Matrix) -> list[list[Scalar]]:
+    """D = L Delta L*, watched: a pivot that vanishes beside P is named."""
     if seat.watch is not None:
         seat.watch("pivot", seat.joint, D, P, L_star)
-    return blocks.symmetric_inverse(D)
+    return blocks.factored(D)
 
 
 @step
-def gain(seat: Seat, P: Matrix, L_star: Matrix, N: Matrix, D_inverse: Matrix) -> Matrix:
+def pivot_solve(seat: Seat, factor: Matrix, x: Vector) -> list[Scalar]:
+    """D^-1 x."""
+    return blocks.solved(factor, x)
+
+
+@step
+def pivot_inverse(seat: Seat, factor: Matrix) -> list[list[Scalar]]:
+    """D^-1."""
+    columns = [blocks.solved(factor, x) for x in blocks.identity(len(factor))]
+    return blocks.mirrored(len(factor), lambda i, j: columns[j][i])
+
+
+@step
+def gain(seat: Seat, P: Matrix, L_star: Matrix, N: Matrix, factor: Matrix) -> Matrix:
     """G = P L* D^-1 [002 (3.2)].
 
     Departure: where L only picks rows, without rotor inertia, these rows of G
-    are the identity by structure.
+    are the identity by structure. The others are solved for, not multiplied by
+    D^-1: a distant mass behind a ball joint would cost the square of its digits.
     """
-    clean = _is_clean(L_star, N)
-    if clean is None:
-        return blocks.compose(blocks.compose(P, L_star), D_inverse)
-    rows = [[row[i] for i in clean] for row in P]
-    unit = blocks.identity(len(clean))
+    picked, unit = _picked(L_star, N), blocks.identity(len(factor))
     return [
-        unit[clean.index(i)] if i in clean else blocks.apply_transposed(D_inverse, row)
-        for i, row in enumerate(rows)
+        unit[picked[i]]
+        if i in picked
+        else blocks.solved(factor, blocks.apply_transposed(L_star, row))
+        for i, row in enumerate(P)
     ]
 
 
 @step
-def relieve(seat: Seat, P: Matrix, L_star: Matrix, N: Matrix, G: Matrix) -> Matrix:
-    """tau_bar P = P - G L P: the inertia felt through the joint [001 (39)].
+def relieve(seat: Seat, P: Matrix, L_star: Matrix, N: Matrix, factor: Matrix, G: Matrix) -> Matrix:
+    """tau_bar P = P - P L* D^-1 L P: the inertia felt through the joint [001 (39)].
 
-    Departure: where L only picks, without rotor inertia, its rows and columns
-    are zero by structure, not by subtraction.
+    By elimination, P - Z* Delta^-1 Z with D = L Delta L* and Z = L^-1 (L P), as
+    stable as a Cholesky step. Departure: rows and columns that pass no force are
+    zero by structure, not by subtraction.
     """
-    clean = _is_clean(L_star, N)
-    LP = blocks.transposed_compose(L_star, P)
+    lost, n = _lost(L_star, N), len(P)
+    LP = [blocks.apply_transposed(L_star, row) for row in P]  # by columns
+    if len(factor) == 1:
+        left, right = G, LP
+    else:
+        right = [[] if i in lost else blocks.forward_solved(factor, x) for i, x in enumerate(LP)]
+        left = [[times(factor[a][a], x) for a, x in enumerate(z)] for z in right]
 
     def entry(i: int, j: int) -> Scalar:
-        if clean is not None and (i in clean or j in clean):
-            return 0
-        return minus(P[i][j], blocks.dot(G[i], [row[j] for row in LP]))
+        return 0 if i in lost or j in lost else minus(P[i][j], blocks.dot(left[i], right[j]))
 
-    return blocks.mirrored(len(P), entry)
+    return blocks.mirrored(n, entry)
+
+
+@step
+def gain_any(seat: Seat, P: Matrix, L_star: Matrix, D_inverse: Matrix) -> Matrix:
+    """G = P L* D^-1 of a P of any sign."""
+    return blocks.compose(blocks.compose(P, L_star), D_inverse)
+
+
+@step
+def relieve_any(seat: Seat, P: Matrix, L_star: Matrix, G: Matrix) -> Matrix:
+    """tau_bar P = P - G L P of a P of any sign."""
+    LP = blocks.transposed_compose(L_star, P)
+    return blocks.mirrored(
+        len(P), lambda i, j: minus(P[i][j], blocks.dot(G[i], [row[j] for row in LP]))
+    )
 
 
 @step
 def pass_force(seat: Seat, G: Matrix, L_star: Matrix, N: Matrix, x: Vector) -> list[Scalar]:
     """tau_bar x = x - G L x: a force that passes the free joint."""
-    clean = _is_clean(L_star, N)
-    lost = blocks.apply_transposed(L_star, x)
+    lost, seen = _lost(L_star, N), blocks.apply_transposed(L_star, x)
     return [
-        0 if clean is not None and i in clean else minus(y, blocks.dot(row, lost))
+        0 if i in lost else minus(y, blocks.dot(row, seen))
         for i, (y, row) in enumerate(zip(x, G, strict=True))
     ]
 
@@ -143,10 +183,6 @@ def pass_motion(seat: Seat, G: Matrix, L_star: Matrix, N: Matrix, x: Vector) -> 
 @step
 def pass_matrix(seat: Seat, G: Matrix, L_star: Matrix, N: Matrix) -> list[list[Scalar]]:
     """tau_bar = I - G L."""
-    clean = _is_clean(L_star, N)
-    GL = blocks.compose_transposed(G, L_star)
+    lost, GL = _lost(L_star, N), blocks.compose_transposed(G, L_star)
     full = blocks.subtract_matrices(blocks.identity(len(G)), GL)
-    return [
-        blocks.zeros(len(row)) if clean is not None and i in clean else row
-        for i, row in enumerate(full)
-    ]
+    return [blocks.zeros(len(row)) if i in lost else row for i, row in enumerate(full)]

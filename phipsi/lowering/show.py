@@ -1,0 +1,119 @@
+"""Programs to be read: each statement as the formula that it is.
+
+Slots go by the letter they hold (V, P, G, ...); the others are x1, x2, ... .
+`phi` is phi(p(k),k), an argument of the parent is marked V[p], and `p.x += ...`
+is pushed to the parent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from phipsi.lowering.program import At, Effect, Loop, Program, Slot, Statement
+
+FORMULAS = {
+    "add": "{} + {}",
+    "subtract": "{} - {}",
+    "add_blocks": "{} + {}",
+    "subtract_blocks": "{} - {}",
+    "scale_by": "{} * {}",
+    "scale_block_by": "{} * {}",
+    "apply": "{} @ {}",
+    "apply_transposed": "{}* @ {}",
+    "compose": "{} @ {}",
+    "congruence": "{0} @ {1} @ {0}*",
+    "congruence_transposed": "{0}* @ {1} @ {0}",
+    "transpose": "{}*",
+    "symmetric_inverse": "inv({})",
+    "general_inverse": "inv({})",
+    "pivot_factor": "factor({0})",
+    "pivot_inverse": "inv({0})",
+    "pivot_solve": "inv(D) @ {1}",
+    "reciprocal": "1 / {}",
+    "dot": "{}* @ {}",
+    "cross_motion": "cross[{}] @ {}",
+    "cross_force": "S[{}] @ {}",
+    "cross_adjoint": "Q[{}] @ {}",
+    "inward": "phi @ {1}",
+    "outward": "phi* @ {1}",
+    "turn_inward": "S @ {1}",
+    "turn_outward": "S* @ {1}",
+    "carry": "phi @ {1} @ phi*",
+    "carry_any": "phi @ {1} @ phi*",
+    "carry_rigid": "phi @ {1} @ phi*",
+    "carry_back": "phi* @ {1} @ phi",
+    "carry_back_any": "phi* @ {1} @ phi",
+    "momentum": "M @ {}",
+    "gyroscopic": "S[{0}] @ M @ {0}",
+    "newton_euler": "M @ {0} + S[{1}] @ M @ {1}",
+    "rotor": "Jm @ {}",
+    "gain": "{0} @ {1} @ inv(D)",
+    "relieve": "{0} - {4} @ {1}* @ {0}",
+    "gain_any": "{0} @ {1} @ {2}",
+    "relieve_any": "{0} - {2} @ {1}* @ {0}",
+    "pass_force": "{3} - {0} @ {1}* @ {3}",
+    "pass_motion": "{3} - {1} @ {0}* @ {3}",
+    "from_base": "E @ {1}",
+    "to_base": "E* @ {1}",
+    "to_point": "B* @ {}",
+    "from_points": "B @ {}",
+    "from_column": "B @ {}",
+}
+
+
+def show(program: Program) -> str:
+    """A program as loops of formulas."""
+    name = _namer(program)
+    return "\n".join(_loop(loop, name) for loop in program.loops)
+
+
+def _namer(program: Program) -> Callable[[Slot], str]:
+    """Letters for the slots that have one, numbers for the others."""
+    makers = {x.target: x for x in program.statements() if x.target is not None}
+    named = {slot: slot.name for slot, x in makers.items() if slot.name != x.step}
+    several = {name for name, n in Counter(named.values()).items() if n > 1}
+    names: dict[Slot, str] = {}
+    seen: Counter[str] = Counter()
+    for slot in makers:
+        base = named.get(slot, "x")
+        seen[base] += 1
+        names[slot] = f"{base}{seen[base]}" if base == "x" or base in several else base
+    return names.__getitem__
+
+
+def _loop(loop: Loop, name: Callable[[Slot], str]) -> str:
+    lines = [_statement(x, name) for x in loop.before]
+    if loop.statements:
+        lines.append(f"for k {loop.direction.value}:")
+    for statement in loop.statements:
+        kind = statement.domain.kind
+        inner = "" if kind == "body" else f"for each {kind}: "
+        lines.append(f"    {inner}{_statement(statement, name)}")
+    return "\n".join(lines)
+
+
+def _statement(statement: Statement, name: Callable[[Slot], str]) -> str:
+    marks = {At.OWN: "", At.PARENT: "[p]", At.EACH_POINT: "[points]"}
+    arguments = [f"{name(x.slot)}{marks[x.at]}" for x in statement.arguments]
+    if statement.effect is Effect.EMIT:
+        number, slot = statement.options[0], statement.target
+        into = f"output {number}" if slot is None else name(slot)
+        return f"{into} += {', '.join(arguments)}"
+    assert statement.target is not None
+    target = name(statement.target)
+    left = {
+        Effect.SET: f"{target} =",
+        Effect.PUSH: f"p.{target} +=",
+        Effect.GATHER: f"{target} +=",
+    }[statement.effect]
+    return f"{left} {_formula(statement, arguments)}"
+
+
+def _formula(statement: Statement, arguments: list[str]) -> str:
+    if statement.step in ("scale", "scale_block"):
+        number = statement.options[0]
+        return f"-{arguments[0]}" if number == -1 else f"{number:g} * {arguments[0]}"
+    if statement.step in FORMULAS:
+        return FORMULAS[statement.step].format(*arguments).replace("H**", "H")
+    return f"{statement.step}({', '.join(arguments)})"
