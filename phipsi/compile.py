@@ -73,9 +73,14 @@ def _lower(expressions: tuple[Node, ...], plain: bool) -> Program:
             matrices.emit_matrix(low, number, node, ends)
     loops = schedule(low.finish())
     letters = [x for one in expressions for x in walk(one) if isinstance(x, Symbol)]
-    outputs = tuple(Output(x.target, x.source) for x in expressions)  # type: ignore[arg-type]
+    outputs = tuple(_output(x) for x in expressions)
     free = tuple(dict.fromkeys(x for x in letters if x.free))
     return verify(Program(loops, outputs, free, kinds.covariant))
+
+
+def _output(expression: Node) -> Output:
+    assert expression.target is not None and expression.source is not None, "checked before"
+    return Output(expression.target, expression.source)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from expressions import F, r
 from symbols import A, N, assert_close, free_names, x, y
 
 import phipsi as pp
+from phipsi.compile import make_program
 from phipsi.operators import B, H, I, J, M, Mass, Omega, T, X, beta, blockdiag, c, phi, psi
 
 MACHINES = ["forest", "mimics", "welded"]
@@ -113,7 +114,5 @@ def test_points_may_change_from_call_to_call():
 def test_dynamics_of_a_body_with_a_spring_at_a_point_is_of_the_same_form_as_without():
     """H phi (M + B F B*) phi* H*: what is at points is carried by their bodies."""
     plain, loaded = H @ phi @ M @ phi.T @ H.T, H @ phi @ (M + B @ B.T) @ phi.T @ H.T
-    from phipsi.compile import make_program
-
     steps = [len([*make_program([(x + N @ N.T).inv @ y]).statements()]) for x in (plain, loaded)]
     assert steps[1] - steps[0] <= 4

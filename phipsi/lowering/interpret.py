@@ -175,7 +175,7 @@ class Run:
         elif statement.effect is Effect.GATHER:
             placed = statement.step in ("gather", "lead")
             space = COORDINATES if statement.step == "lead" else slot.shape.rows
-            rows = self.machine.rows(seat, space) if placed else None  # type: ignore[arg-type]
+            rows = self.machine.rows(seat, space) if placed else None
             self._gather(slot, block, rows)
         elif seat.link.parent != WORLD:
             store, p = self.slots[slot], seat.link.parent
@@ -306,7 +306,7 @@ class Run:
             return list(whole)
         if statement.domain.kind == "point":
             return list(whole[SPATIAL * place : SPATIAL * place + SPATIAL])
-        rows = self.machine.rows(seat, slot.shape.rows)  # type: ignore[arg-type]
+        rows = self.machine.rows(seat, slot.shape.rows)
         return list(whole[rows.start : rows.stop])
 
 
@@ -352,9 +352,8 @@ def _spread_block(run: Run, statement: Statement, seat: Seat, place: int) -> Blo
 def _spread(run: Run, statement: Statement, seat: Seat, place: int) -> Block:
     """A vector of the whole machine, of which each place takes its part."""
     (read,) = statement.arguments
-    here, there = (x.points for x in (statement.domain, read.slot.domain))
-    lists = run.values.points
-    if None not in (here, there) and len(lists[here]) != len(lists[there]):  # type: ignore[index]
+    keys = [x.points for x in (statement.domain, read.slot.domain) if x.points is not None]
+    if len({len(run.values.points[key]) for key in keys}) > 1:
         raise InputError("the expression mixes letters at different numbers of points")
     return run.part(run.read(read, seat, place), statement, seat, place)
 
@@ -375,13 +374,14 @@ def _from_points(run: Run, statement: Statement, seat: Seat, arguments: Any, at:
 
 def _load(run: Run, statement: Statement, seat: Seat, arguments: Any, at: Any) -> Block:
     """B A B*: what is at all points of the body."""
-    total = blocks.zero_matrix(SPATIAL, SPATIAL)
+    assert statement.target is not None
+    total, symmetric = blocks.zero_matrix(SPATIAL, SPATIAL), statement.target.shape.symmetric
     for e, position in seat.points.get(statement.options[0], ()):
         columns = [
             STEPS["from_point"](seat, x, position) for x in zip(*arguments[0][e], strict=True)
         ]
         rows = [STEPS["from_point"](seat, x, position) for x in zip(*columns, strict=True)]
-        total = blocks.add_matrices(total, rows, symmetric=statement.target.shape.symmetric)  # type: ignore[union-attr]
+        total = blocks.add_matrices(total, rows, symmetric=symmetric)
     return total
 
 

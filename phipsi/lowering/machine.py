@@ -11,7 +11,7 @@ from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, 
 from phipsi.lowering import blocks
 from phipsi.lowering.frames import private_frames
 from phipsi.lowering.letters import PLACE, SPATIAL
-from phipsi.lowering.program import Columns, Shape
+from phipsi.lowering.program import Columns, Shape, Size
 from phipsi.lowering.seat import Seat
 from phipsi.lowering.walks import Walk
 from phipsi.model.model import Model
@@ -54,7 +54,8 @@ class Machine:
         """One seat per body, with the points on it; the last one is the world's."""
         parts = zip(self.links, self.model.joints, strict=True)
         seats = [Seat(k, link, joint, self.model, watch) for k, (link, joint) in enumerate(parts)]
-        seats.append(Seat(WORLD, None, None, self.model, watch))  # type: ignore[arg-type]
+        nothing: Any = None  # the world has no joint, and nothing asks for it there
+        seats.append(Seat(WORLD, nothing, nothing, self.model, watch))
         for key, located in points.items():
             for e, (k, position) in enumerate(located):
                 seats[k].points.setdefault(key, []).append((e, position))
@@ -93,7 +94,7 @@ class Machine:
             return seat.link.nv
         return PLACE if space is POSE else SPATIAL
 
-    def rows(self, seat: Seat, space: Space) -> range:
+    def rows(self, seat: Seat, space: Size) -> range:
         """Where a body's block stands in a space."""
         if space is JOINT:
             return range(seat.joint.rows.start, seat.joint.rows.stop)

@@ -1,12 +1,5 @@
 """Statements become loops: the fewest alternating sweeps that their data allow.
 
-Statements depend on each other through slots. An argument read at the same
-place may be made in the same loop; one read at the parent must be made in the
-same base_to_tip loop or in an earlier one; one pushed by the children in the
-same tip_to_base loop or in an earlier one; one gathered over the machine in an
-earlier one. Statements that depend on themselves form a recursion and share a
-loop, whose direction they decide.
-
 Each statement goes to the first loop that its inputs allow, with either
 direction first, and the shorter of the two programs is taken. Then statements
 move to where their results are used, as long as fewer numbers have to be kept
@@ -16,346 +9,169 @@ between loops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from phipsi.algebra.spaces import BODY, POSE, Space
-from phipsi.errors import LoweringError
-from phipsi.lowering.program import At, Direction, Effect, Loop, Shape, Slot, Statement
-
-INWARD, OUTWARD = Direction.TIP_TO_BASE, Direction.BASE_TO_TIP
-
-
-@dataclass(frozen=True)
-class Edge:
-    """Statement `user` needs what statement `maker` makes."""
-
-    maker: int
-    user: int
-    way: Direction | str  # a direction for a step between bodies, "own", or "all" bodies
-
-
-@dataclass
-class Group:
-    """Statements that must share a loop: a recursion, or one statement alone."""
-
-    members: list[int]
-    direction: Direction | None
-    once: bool  # runs once, before a loop
-    level: int = 0
+from phipsi.lowering.dependencies import (
+    INWARD,
+    OUTWARD,
+    Edge,
+    Group,
+    Way,
+    edges_of,
+    groups_of,
+    runs_once,
+)
+from phipsi.lowering.program import Direction, Effect, Loop, Shape, Slot, Statement
 
 
 def schedule(statements: Sequence[Statement]) -> tuple[Loop, ...]:
     """The loops of a program."""
-    edges = _edges(statements)
-    groups = _groups(statements, edges)
-    plans = [tuple(_plan(statements, edges, groups, first)) for first in (OUTWARD, INWARD)]
+    edges = edges_of(statements)
+    groups = groups_of(statements, edges)
+    plans = [_Plan(statements, edges, groups, first).loops() for first in (OUTWARD, INWARD)]
     return min(plans, key=_price)
 
 
 def _price(plan: tuple[Loop, ...]) -> tuple[int, int]:
     """Loops, then numbers kept between them."""
     kept = kept_statements(plan)
-    return len(plan), sum(_stored(kept, i) for i in range(len(kept)))
+    return len(plan), sum(map(_stored, kept))
 
 
-# -- dependencies ----------------------------------------------------------------------
+class _Plan:
+    """In which loop each group stands, loops alternating from a first direction on."""
 
+    def __init__(
+        self,
+        statements: Sequence[Statement],
+        edges: Sequence[Edge],
+        groups: Sequence[Group],
+        first: Direction,
+    ):
+        self.statements, self.edges, self.groups, self.first = statements, edges, groups, first
+        self.home = {i: g for g, group in enumerate(groups) for i in group.members}
+        self.incoming: list[list[tuple[int, Way]]] = [[] for _ in groups]
+        self.outgoing: list[list[tuple[int, Way]]] = [[] for _ in groups]
+        for edge in edges:
+            maker, user = self.home[edge.maker], self.home[edge.user]
+            if maker != user:
+                self.incoming[user].append((maker, edge.way))
+                self.outgoing[maker].append((user, edge.way))
+        self.level = [0] * len(groups)
+        self._place_early()
+        self._sink()
+        self._merge_idle()
 
-def _edges(statements: Sequence[Statement]) -> list[Edge]:
-    makers: dict[Slot, list[int]] = {}
-    for i, statement in enumerate(statements):
-        if statement.target is not None:
-            makers.setdefault(statement.target, []).append(i)
-    edges = []
-    for i, statement in enumerate(statements):
-        for read in statement.arguments:
-            for maker in makers[read.slot]:
-                edges.append(Edge(maker, i, _way(statements[maker], statement, read.at)))
-    return edges
+    # -- what is allowed -----------------------------------------------------------------
 
+    def _direction(self, level: int) -> Direction:
+        return self.first if level % 2 == 0 else self.first.other
 
-def _way(maker: Statement, user: Statement, at: At) -> Direction | str:
-    if maker.effect in (Effect.GATHER, Effect.EMIT):
-        return "all"
-    if maker.domain.kind == "world" or _is_input_at_points(maker):
-        return "own"
-    if user.domain.kind == "world":
-        return "all"
-    if at is At.EACH_POINT and maker.domain.points not in user.options:
-        return "all"  # points on other bodies
-    if maker.effect is Effect.PUSH:  # the parent's sum is complete in a later loop only
-        return "all" if at is At.PARENT else INWARD
-    return OUTWARD if at is At.PARENT else "own"
-
-
-def _is_input_at_points(statement: Statement) -> bool:
-    return statement.domain.kind == "point" and statement.domain.points is None
-
-
-def _runs_once(statement: Statement) -> bool:
-    return statement.domain.kind == "world" or _is_input_at_points(statement)
-
-
-def _groups(statements: Sequence[Statement], edges: Sequence[Edge]) -> list[Group]:
-    """Recursions, in an order in which makers come before users."""
-    links: list[list[int]] = [[] for _ in statements]
-    for edge in edges:
-        links[edge.maker].append(edge.user)
-    for i, j in _walking_together(statements, edges):
-        links[i].append(j)
-        links[j].append(i)
-    groups = []
-    for members in _components(links):
-        inside = set(members)
-        inner = [edge for edge in edges if edge.maker in inside and edge.user in inside]
-        ways = {edge.way for edge in inner}
-        walks = any(statements[i].domain.kind in ("column", "pair") for i in members)
-        directions = {way for way in ways if isinstance(way, Direction)}
-        if walks:
-            directions.add(INWARD)
-        if len(directions) > 1 or "all" in ways:
-            raise LoweringError(_not_recursive(statements, members))
-        _check_acyclic(statements, members, inner)
-        direction = next(iter(directions), None)
-        once = all(_runs_once(statements[i]) for i in members)
-        groups.append(Group(sorted(members), direction, once))
-    return groups
-
-
-def _walking_together(
-    statements: Sequence[Statement], edges: Sequence[Edge]
-) -> list[tuple[int, int]]:
-    """What reads a column shares its loop: a column is only where it walks."""
-    return [
-        (edge.maker, edge.user)
-        for edge in edges
-        if statements[edge.maker].domain.columns is not None
-        and statements[edge.user].domain.columns is not None
-    ]
-
-
-def _not_recursive(statements: Sequence[Statement], members: Sequence[int]) -> str:
-    steps = ", ".join(dict.fromkeys(statements[i].step for i in members))
-    return (
-        "cannot lower to O(N): the expression asks each body for what both its children and "
-        f"its parent know ({steps}); pp.as_matrix evaluates it densely"
-    )
-
-
-def _check_acyclic(
-    statements: Sequence[Statement], members: Sequence[int], inner: Sequence[Edge]
-) -> None:
-    own = [[] for _ in statements]  # type: list[list[int]]
-    for edge in inner:
-        if edge.way == "own":
-            own[edge.maker].append(edge.user)
-    inside = set(members)
-    for component in _components(own, members):
-        if len(component) > 1 or any(j == component[0] for j in own[component[0]]):
-            assert set(component) <= inside
-            raise LoweringError(
-                "cannot lower a recursion that needs its own result at the same body; "
-                "pp.as_matrix evaluates it densely"
-            )
-
-
-def _components(links: Sequence[Sequence[int]], nodes: Sequence[int] | None = None) -> list:
-    """Strongly connected components, makers before users (Tarjan, without recursion)."""
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    on_stack: set[int] = set()
-    stack: list[int] = []
-    components: list[list[int]] = []
-    for start in range(len(links)) if nodes is None else nodes:
-        if start in index:
-            continue
-        work = [(start, iter(links[start]))]
-        index[start] = low[start] = len(index)
-        stack.append(start)
-        on_stack.add(start)
-        while work:
-            node, rest = work[-1]
-            for other in rest:
-                if other not in index:
-                    index[other] = low[other] = len(index)
-                    stack.append(other)
-                    on_stack.add(other)
-                    work.append((other, iter(links[other])))
-                    break
-                if other in on_stack:
-                    low[node] = min(low[node], index[other])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    component = []
-                    while True:
-                        other = stack.pop()
-                        on_stack.discard(other)
-                        component.append(other)
-                        if other == node:
-                            break
-                    components.append(component)
-    components.reverse()
-    return components
-
-
-# -- placing ---------------------------------------------------------------------------
-
-
-def _plan(
-    statements: Sequence[Statement],
-    edges: Sequence[Edge],
-    groups: Sequence[Group],
-    first: Direction,
-) -> list[Loop]:
-    """The loops with a given first direction."""
-    home = {i: g for g, group in enumerate(groups) for i in group.members}
-    incoming: list[list[tuple[int, Direction | str]]] = [[] for _ in groups]
-    outgoing: list[list[tuple[int, Direction | str]]] = [[] for _ in groups]
-    for edge in edges:
-        maker, user = home[edge.maker], home[edge.user]
+    def _allows(self, way: Way, maker: int, user: int) -> bool:
+        """Whether a maker and a user may stand in these loops."""
         if maker != user:
-            incoming[user].append((maker, edge.way))
-            outgoing[maker].append((user, edge.way))
-    level = [0] * len(groups)
-    for g, group in enumerate(groups):
-        candidate = 0
-        while not (
-            _suits(group, candidate, first)
-            and all(_allows(way, level[m], candidate, first) for m, way in incoming[g])
-        ):
-            candidate += 1
-        level[g] = candidate
-    _sink(statements, groups, level, incoming, outgoing, first)
-    _merge_idle(groups, level, incoming, outgoing, first)
-    return _loops(statements, edges, groups, level, first)
+            return maker < user
+        return way == "own" or way is self._direction(user)
 
+    def _is_legal(self, level: Sequence[int], moved: Sequence[int]) -> bool:
+        """Whether groups may stand where they were moved."""
+        return all(
+            self._allows(way, level[m], level[g]) for g in moved for m, way in self.incoming[g]
+        ) and all(
+            self._allows(way, level[g], level[u]) for g in moved for u, way in self.outgoing[g]
+        )
 
-def _direction(level: int, first: Direction) -> Direction:
-    return first if level % 2 == 0 else first.other
+    # -- moves ---------------------------------------------------------------------------
 
+    def _place_early(self) -> None:
+        """Each group in the first loop that its inputs allow; makers come before users."""
+        for g, group in enumerate(self.groups):
+            free = group.direction is None or group.once
+            while not (
+                (free or self._direction(self.level[g]) is group.direction)
+                and all(
+                    self._allows(way, self.level[m], self.level[g]) for m, way in self.incoming[g]
+                )
+            ):
+                self.level[g] += 1
 
-def _suits(group: Group, level: int, first: Direction) -> bool:
-    return group.direction is None or group.once or _direction(level, first) is group.direction
+    def _sink(self) -> None:
+        """Move groups to later loops where fewer numbers have to be kept for it."""
+        changed = True
+        while changed:
+            changed = False
+            for g in reversed(range(len(self.groups))):
+                if self.groups[g].direction is None and self.outgoing[g]:
+                    latest = min(self.level[u] for u, _ in self.outgoing[g])
+                    for candidate in range(self.level[g] + 1, latest + 1):
+                        changed |= self._move(g, candidate)
 
+    def _move(self, g: int, candidate: int) -> bool:
+        """Move a group to a later loop, with those that work for it alone, if that pays.
 
-def _allows(way: Direction | str, maker: int, user: int, first: Direction) -> bool:
-    """Whether a maker and a user may stand in these loops."""
-    if maker != user:
-        return maker < user
-    return way == "own" or way is _direction(user, first)
+        What is at hand anyway waits until it is needed: that costs nothing.
+        """
+        moved = self._cone(g, candidate)
+        trial = [candidate if m in moved else x for m, x in enumerate(self.level)]
+        members = (self.statements[i] for i in self.groups[g].members)
+        pays = all(x.step in AT_HAND for x in members) or self._kept(trial) < self._kept(self.level)
+        if not pays or not self._is_legal(trial, moved):
+            return False
+        self.level = trial
+        return True
 
+    def _kept(self, level: Sequence[int]) -> int:
+        """How many numbers loops keep for later ones."""
+        total = 0
+        for g, group in enumerate(self.groups):
+            if any(level[u] > level[g] for u, _ in self.outgoing[g]):
+                total += sum(_stored(self.statements[i]) for i in group.members)
+        return total
 
-def _is_legal(
-    level: Sequence[int],
-    moved: Sequence[int],
-    incoming: Sequence[Sequence[tuple[int, Direction | str]]],
-    outgoing: Sequence[Sequence[tuple[int, Direction | str]]],
-    first: Direction,
-) -> bool:
-    """Whether groups may stand where they were moved."""
-    return all(
-        _allows(way, level[m], level[g], first) for g in moved for m, way in incoming[g]
-    ) and all(_allows(way, level[g], level[u], first) for g in moved for u, way in outgoing[g])
-
-
-def _merge_idle(
-    groups: Sequence[Group],
-    level: list[int],
-    incoming: Sequence[Sequence[tuple[int, Direction | str]]],
-    outgoing: Sequence[Sequence[tuple[int, Direction | str]]],
-    first: Direction,
-) -> None:
-    """Move what stands in a loop where nothing has a direction to a loop beside it."""
-    last = max(level, default=0)
-    for at in range(last + 1):
-        idle = [g for g, group in enumerate(groups) if level[g] == at and not group.once]
-        if any(groups[g].direction is not None for g in idle):
-            continue
-        for beside in (at + 1, at - 1):
-            trial = [beside if g in idle else x for g, x in enumerate(level)]
-            if 0 <= beside <= last and _is_legal(trial, idle, incoming, outgoing, first):
-                level[:] = trial
-                break
-
-
-def _sink(
-    statements: Sequence[Statement],
-    groups: Sequence[Group],
-    level: list[int],
-    incoming: Sequence[Sequence[tuple[int, Direction | str]]],
-    outgoing: Sequence[Sequence[tuple[int, Direction | str]]],
-    first: Direction,
-) -> None:
-    """Move groups to later loops where no more numbers have to be kept for it."""
-
-    sizes = [sum(_stored(statements, i) for i in group.members) for group in groups]
-
-    def kept(level: Sequence[int]) -> int:
-        late = (any(level[u] > level[g] for u, _ in outgoing[g]) for g in range(len(groups)))
-        return sum(size for size, is_late in zip(sizes, late, strict=True) if is_late)
-
-    changed = True
-    while changed:
-        changed = False
-        for g in reversed(range(len(groups))):
-            if groups[g].direction is not None or not outgoing[g]:
+    def _cone(self, g: int, candidate: int) -> list[int]:
+        """A group and those that work for it alone, as far as they can move with it."""
+        cone, pending = [g], [m for m, _ in self.incoming[g]]
+        while pending:
+            m = pending.pop()
+            if m in cone or self.groups[m].direction is not None or self.groups[m].once:
                 continue
-            latest = min(level[u] for u, _ in outgoing[g])
-            if all(statements[i].step in AT_HAND for i in groups[g].members):
-                level[g] = latest  # where it is needed first: it costs nothing to wait
+            alone = all(u in cone or self.level[u] >= candidate for u, _ in self.outgoing[m])
+            if alone and self.level[m] < candidate:
+                cone.append(m)
+                pending.extend(x for x, _ in self.incoming[m])
+        return cone
+
+    def _merge_idle(self) -> None:
+        """Move what stands in a loop where nothing has a direction to a loop beside it."""
+        last = max(self.level, default=0)
+        for at in range(last + 1):
+            here = [g for g, group in enumerate(self.groups) if self.level[g] == at]
+            idle = [g for g in here if not self.groups[g].once]
+            if any(self.groups[g].direction is not None for g in idle):
                 continue
-            for candidate in range(level[g] + 1, latest + 1):
-                moved = _cone(g, candidate, groups, level, incoming, outgoing)
-                trial = list(level)
-                for m in moved:
-                    trial[m] = candidate
-                legal = _is_legal(trial, moved, incoming, outgoing, first)
-                if legal and kept(trial) < kept(level):
-                    level[:] = trial
-                    changed = True
+            for beside in (at + 1, at - 1):
+                trial = [beside if g in idle else x for g, x in enumerate(self.level)]
+                if 0 <= beside <= last and self._is_legal(trial, idle):
+                    self.level = trial
+                    break
 
+    # -- the result ----------------------------------------------------------------------
 
-def _cone(
-    g: int,
-    candidate: int,
-    groups: Sequence[Group],
-    level: Sequence[int],
-    incoming: Sequence[Sequence[tuple[int, Direction | str]]],
-    outgoing: Sequence[Sequence[tuple[int, Direction | str]]],
-) -> list[int]:
-    """A group and those that work for it alone, as far as they can move with it."""
-    cone, pending = [g], [m for m, _ in incoming[g]]
-    while pending:
-        m = pending.pop()
-        if m in cone or groups[m].direction is not None or groups[m].once:
-            continue
-        if all(u in cone or level[u] >= candidate for u, _ in outgoing[m]) and level[m] < candidate:
-            cone.append(m)
-            pending.extend(x for x, _ in incoming[m])
-    return cone
+    def loops(self) -> tuple[Loop, ...]:
+        """Statements in order, loop by loop.
 
-
-def _loops(
-    statements: Sequence[Statement],
-    edges: Sequence[Edge],
-    groups: Sequence[Group],
-    level: Sequence[int],
-    first: Direction,
-) -> list[Loop]:
-    """Statements in order, loop by loop; pushes last, so that nobody reads what is for the next."""
-    home = {i: g for g, group in enumerate(groups) for i in group.members}
-    loops = []
-    for at in range(max(level, default=-1) + 1):
-        here = [i for i in range(len(statements)) if level[home[i]] == at]
-        order = _ordered(here, [edge for edge in edges if edge.way == "own"], statements)
-        before = tuple(statements[i] for i in order if _runs_once(statements[i]))
-        inside = [statements[i] for i in order if not _runs_once(statements[i])]
-        inside.sort(key=lambda x: x.effect is Effect.PUSH)
-        loops.append(Loop(_direction(at, first), tuple(inside), before))
-    return [loop for loop in loops if loop.statements or loop.before]
+        Pushes come last, so that nobody reads what is for the next body.
+        """
+        loops = []
+        own = [edge for edge in self.edges if edge.way == "own"]
+        for at in range(max(self.level, default=-1) + 1):
+            here = [i for i in range(len(self.statements)) if self.level[self.home[i]] == at]
+            order = [self.statements[i] for i in _ordered(here, own, self.statements)]
+            before = tuple(x for x in order if runs_once(x))
+            inside = [x for x in order if not runs_once(x)]
+            inside.sort(key=lambda x: x.effect is Effect.PUSH)
+            loops.append(Loop(self._direction(at), tuple(inside), before))
+        return tuple(loop for loop in loops if loop.statements or loop.before)
 
 
 def _ordered(
@@ -404,7 +220,7 @@ def kept_statements(loops: Sequence[Loop]) -> list[Statement]:
 def _is_of_the_world(statement: Statement) -> bool:
     """Whether a statement makes one block for the whole machine, or an input at points."""
     assert statement.target is not None
-    return statement.target.domain.kind == "world" or _runs_once(statement)
+    return statement.target.domain.kind == "world" or runs_once(statement)
 
 
 AT_HAND = frozenset(  # inputs and constants, read again wherever they are needed
@@ -412,12 +228,12 @@ AT_HAND = frozenset(  # inputs and constants, read again wherever they are neede
 ) | {"identity", "zeros", "unit", "joint_map", "map_rate"}
 
 
-def _stored(statements: Sequence[Statement], i: int) -> int:
+def _stored(statement: Statement) -> int:
     """How many numbers a statement's result has at a body with one joint axis."""
-    slot, step = statements[i].target, statements[i].step
+    slot, step = statement.target, statement.step
     if slot is None or step in AT_HAND or slot.domain.kind == "world":
         return 0
-    arguments = [x.slot.name for x in statements[i].arguments]
+    arguments = [x.slot.name for x in statement.arguments]
     if step == "apply" and arguments[0] in ("H*", "dH*"):
         return 1 if arguments[0] == "H*" else 0
     return nominal_size(slot.shape)
