@@ -13,7 +13,7 @@ from symbols import A, N, assert_close, free_names, k, x, y
 
 import phipsi as pp
 from phipsi.algebra.spaces import BASE, COORDINATES, POINTS
-from phipsi.operators import B, E, H, I, J, Jm, M, Mass, R, S_q, V, X, blockdiag, phi
+from phipsi.operators import B, E, H, I, J, Jm, M, Mass, R, S_q, V, X, blockdiag, phi, tau_bar
 
 I_p, I_c, I_b = (I.at(space) for space in (POINTS, COORDINATES, BASE))
 payload = M + B @ B.T
@@ -27,6 +27,7 @@ EXPRESSIONS = [
     *(F.inv @ J @ Mass.inv @ J.T @ F.inv, X @ F @ X.T, blockdiag(J @ J.T), blockdiag(J @ J.T) @ r),
     *((I_p + J @ Mass.inv @ J.T).inv @ J @ y, (r @ r.T + I_p).inv @ r),
     # bodies that carry something at their points
+    *((B @ B.T + 0.5 * tau_bar.T) @ E, phi @ (B @ B.T + M), (B @ F @ B.T + A).T @ phi.T @ H.T),
     *(payload, B @ B.T - M, A + B @ F @ B.T, R.inv + B @ B.T, blockdiag(payload), payload.inv),
     *(payload.inv @ x, phi @ B @ B.T, B @ X.T @ F @ X @ B.T, blockdiag(phi @ payload @ phi.T)),
     *(H @ phi @ payload @ phi.T @ H.T, (H @ phi @ payload @ phi.T @ H.T + Jm).inv @ y),

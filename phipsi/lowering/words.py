@@ -21,13 +21,14 @@ from functools import reduce
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.node import Identity, Node, Product, Scaled, Sum, Symbol, compose
-from phipsi.algebra.spaces import BASE, BODY, SCALAR, Causality, Space
+from phipsi.algebra.spaces import BASE, BODY, POINTS, SCALAR, Causality, Space
 from phipsi.errors import LoweringError
 from phipsi.lowering.settle import (
     STEPS,
     is_memoryless,
     join,
     load_points,
+    split,
     step_of,
     transposed,
 )
@@ -74,7 +75,7 @@ def words_of(operator: Node) -> list[Word]:
 
 def expand(node: Node) -> Iterator[Word]:
     """Products multiplied out, memoryless operators kept whole."""
-    if is_memoryless(node) and not isinstance(node, (Scaled, Product)):
+    if is_memoryless(node) and not isinstance(node, (Scaled, Product)) and not _at_points(node):
         yield Word(1, () if isinstance(node, Identity) else (node,))
         return
     match node:
@@ -105,6 +106,12 @@ def expand(node: Node) -> Iterator[Word]:
             yield Word(1, ())
         case _:
             yield Word(1, (node,))
+
+
+def _at_points(node: Node) -> bool:
+    """Whether some term of a sum leads through points: then `load_points` has to see it alone."""
+    factors = [x for term in node.terms for x in split(term)[1]]
+    return isinstance(node, Sum) and any(x.source is POINTS for x in factors)
 
 
 # -- what an atom is -------------------------------------------------------------------
