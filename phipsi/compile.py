@@ -18,7 +18,7 @@ import numpy as np
 
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import POINTS, SCALAR
-from phipsi.algebra.walk import walk
+from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError, LoweringError, name_choices
 from phipsi.lowering import matrices
 from phipsi.lowering.cost import cost_of
@@ -72,9 +72,8 @@ def _lower(expressions: tuple[Node, ...], plain: bool) -> Program:
         else:
             matrices.emit_matrix(low, number, node, ends)
     loops = schedule(low.finish())
-    letters = [x for one in expressions for x in walk(one) if isinstance(x, Symbol)]
     outputs = tuple(_output(x) for x in expressions)
-    free = tuple(dict.fromkeys(x for x in letters if x.free))
+    free = tuple(x for x in letters_of(expressions) if x.free)
     return verify(Program(loops, outputs, free, kinds.covariant))
 
 
@@ -140,8 +139,7 @@ class Function:
         3
         """
         located = {}
-        letters = [x for one in self.expressions for x in walk(one) if isinstance(x, Symbol)]
-        for letter in letters:
+        for letter in letters_of(self.expressions):
             if POINTS in (letter.source, letter.target) and not letter.free:
                 passed = letter.arguments or points
                 if passed is None:
@@ -192,7 +190,7 @@ class Function:
 
 def _check_letters(model: Model, expressions: Sequence[Node]) -> None:
     """Points and joints that letters name must exist, and free letters have names of their own."""
-    letters = [x for one in expressions for x in walk(one) if isinstance(x, Symbol)]
+    letters = letters_of(expressions)
     by_name([x for x in letters if x.free])
     for letter in letters:
         if letter.name in OF_A_JOINT and not letter.free:
@@ -203,7 +201,7 @@ def _check_letters(model: Model, expressions: Sequence[Node]) -> None:
 
 
 def _input_names(expressions: Sequence[Node], program: Program) -> tuple[str, ...]:
-    letters = [x for one in expressions for x in walk(one) if isinstance(x, Symbol)]
+    letters = letters_of(expressions)
     at_points = [x for x in letters if POINTS in (x.source, x.target) and not x.free]
     passed = any(not x.arguments for x in at_points)
     free = [x.name for x in program.free]

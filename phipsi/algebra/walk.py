@@ -1,6 +1,6 @@
 """Going through an expression."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from phipsi.algebra.node import Node, Symbol
 
@@ -22,3 +22,9 @@ def made_of(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Symbol) and node.definition is not None:
         return (node.definition,)
     return node.children
+
+
+def letters_of(expressions: Sequence[Node]) -> list[Symbol]:
+    """Every letter in some expressions, definitions included, each once, as first met."""
+    found = (x for one in expressions for x in walk(one) if isinstance(x, Symbol))
+    return list(dict.fromkeys(found))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
-from phipsi.algebra.walk import walk
+from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError, name_choices
 from phipsi.lowering.letters import OF_SPEEDS, PLACE, SPATIAL
 from phipsi.model.configuration import (
@@ -51,9 +51,7 @@ class Inputs:
         self.model = model
         several = (expression,) if isinstance(expression, Node) else tuple(expression)
         self.expressions = several
-        self.letters = list(
-            dict.fromkeys(x for one in several for x in walk(one) if isinstance(x, Symbol))
-        )
+        self.letters = letters_of(several)
         self.q = check_configuration(model, "q", q)
         self.v = None if v is None else check_speeds(model, "v", v)
         if self.v is None and any(letter.name in OF_SPEEDS for letter in self.letters):

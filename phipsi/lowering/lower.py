@@ -114,7 +114,7 @@ class Lowering(Writer, ABC):
         if node not in self._vectors:
             slot = self._vectors[node] = self._vector(node)
             typed = self._as_typed(node)
-            if isinstance(typed, Symbol) and not typed.free and not typed.name.startswith("z"):
+            if isinstance(typed, Symbol) and not typed.free:
                 self.label(slot, typed.name)
         return self.resolve(self._vectors[node])
 
@@ -135,8 +135,6 @@ class Lowering(Writer, ABC):
                     if _rest(factors, i).is_vector:
                         self.vector(_rest(factors, i))
                 return self._apply(factors[0], _rest(factors, 1))
-            case Transpose() if node.target is SCALAR:
-                raise AssertionError("a covector is no vector")
         raise AssertionError(f"no vector: {type(node).__name__}")
 
     def _sum(self, terms: Sequence[Node]) -> Slot:

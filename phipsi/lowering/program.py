@@ -25,7 +25,7 @@ to the parent's (`PUSH`), to the world's (`GATHER`), or to an output (`EMIT`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 from phipsi.algebra.node import Symbol
@@ -204,7 +204,6 @@ class Program:
     outputs: tuple[Output, ...]
     free: tuple[Symbol, ...]  # the free letters, in order of first appearance
     shifted: bool  # whether private frames may move their origins
-    points: tuple[tuple, ...] = field(default=())  # arguments of the letters at points
 
     def statements(self) -> Iterator[Statement]:
         """Every statement, in the order of execution."""

@@ -27,6 +27,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar
 
 from phipsi.lowering import blocks
@@ -449,58 +450,42 @@ def _assembled(A: Matrix, B: Matrix, C: Matrix, D: Matrix) -> Rows:
 
 def inward(factors: Sequence[Factor], f: Vector) -> Vector:
     """phi f."""
-    for factor in reversed(factors):
-        f = factor.inward(f)
-    return f
+    return reduce(lambda x, factor: factor.inward(x), reversed(factors), f)
 
 
 def outward(factors: Sequence[Factor], V: Vector) -> Vector:
     """phi* V."""
-    for factor in factors:
-        V = factor.outward(V)
-    return V
+    return reduce(lambda x, factor: factor.outward(x), factors, V)
 
 
 def turn(factors: Sequence[Factor], x: Vector) -> Vector:
     """diag(R, R) x: child axes to parent axes."""
-    for factor in reversed(factors):
-        x = factor.turn(x)
-    return x
+    return reduce(lambda y, factor: factor.turn(y), reversed(factors), x)
 
 
 def turn_back(factors: Sequence[Factor], x: Vector) -> Vector:
     """diag(R, R)* x: parent axes to child axes."""
-    for factor in factors:
-        x = factor.turn_back(x)
-    return x
+    return reduce(lambda y, factor: factor.turn_back(y), factors, x)
 
 
 def congruence(factors: Sequence[Factor], W: Matrix) -> Matrix:
     """phi W phi* of a symmetric W."""
-    for factor in reversed(factors):
-        W = factor.congruence(W)
-    return W
+    return reduce(lambda x, factor: factor.congruence(x), reversed(factors), W)
 
 
 def congruence_transposed(factors: Sequence[Factor], W: Matrix) -> Matrix:
     """phi* W phi of a symmetric W."""
-    for factor in factors:
-        W = factor.congruence_transposed(W)
-    return W
+    return reduce(lambda x, factor: factor.congruence_transposed(x), factors, W)
 
 
 def congruence_general(factors: Sequence[Factor], W: Matrix) -> Matrix:
     """phi W phi* of any 6 x 6 W."""
-    for factor in reversed(factors):
-        W = factor.congruence_general(W)
-    return W
+    return reduce(lambda x, factor: factor.congruence_general(x), reversed(factors), W)
 
 
 def congruence_transposed_general(factors: Sequence[Factor], W: Matrix) -> Matrix:
     """phi* W phi of any 6 x 6 W."""
-    for factor in factors:
-        W = factor.congruence_transposed_general(W)
-    return W
+    return reduce(lambda x, factor: factor.congruence_transposed_general(x), factors, W)
 
 
 def compose_pose(factors: Sequence[Factor]) -> tuple[Rows, list[Scalar]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -137,20 +137,12 @@ class Writer:
                     needed[read.slot] = None
                     wanted.extend(made[read.slot])
         kept = [x for x in statements if x.target is None or x.target in needed]
-        return [self._labelled(x) for x in kept]
+        labels = {self.resolve(slot): name for slot, name in self._labels.items()}
+        return [_renamed(x, labels) for x in kept]
 
     def label(self, slot: Slot, name: str) -> None:
         """Call a slot by the letter that it is."""
         self._labels.setdefault(self.resolve(slot), name)
-
-    def _labelled(self, statement: Statement) -> Statement:
-        def renamed(slot: Slot) -> Slot:
-            return replace(slot, name=labels.get(slot, slot.name))
-
-        labels = {self.resolve(slot): name for slot, name in self._labels.items()}
-        reads = tuple(Read(renamed(x.slot), x.at) for x in statement.arguments)
-        target = None if statement.target is None else renamed(statement.target)
-        return replace(statement, arguments=reads, target=target)
 
     def _merged(self) -> list[Statement]:
         """Statements that turned out equal, once their recursions were known, made one."""
@@ -232,3 +224,14 @@ class Writer:
             "cannot lower an expression that mixes letters at different points, "
             f"{small.points} and {large.points}; pp.as_matrix evaluates it densely"
         )
+
+
+def _renamed(statement: Statement, labels: Mapping[Slot, str]) -> Statement:
+    """A statement whose slots go by their labels."""
+
+    def renamed(slot: Slot) -> Slot:
+        return replace(slot, name=labels.get(slot, slot.name))
+
+    reads = tuple(Read(renamed(x.slot), x.at) for x in statement.arguments)
+    target = None if statement.target is None else renamed(statement.target)
+    return replace(statement, arguments=reads, target=target)
