@@ -33,7 +33,9 @@ from phipsi.lowering.settle import settle
 from phipsi.lowering.show import show
 from phipsi.lowering.sides import points_of
 from phipsi.lowering.verify import verify
+from phipsi.lowering.watch import SINGULAR as SINGULAR  # for the rooms above
 from phipsi.lowering.watch import Watch
+from phipsi.lowering.watch import inverse_or_none as inverse_or_none
 from phipsi.model.configuration import check_array as check_array  # for the rooms above
 from phipsi.model.configuration import columns
 from phipsi.model.model import Model

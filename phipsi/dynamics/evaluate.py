@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.compile import Model, check_array, compile
+from phipsi.compile import SINGULAR, Model, check_array, compile, inverse_or_none
 from phipsi.errors import InputError, SolveError
-
-SINGULAR = 1e14  # of |A^-1| |A|: hardly a digit of the inverse is left then
 
 
 def evaluate(
@@ -59,17 +57,9 @@ def from_bodies(model: Model, name: str, rows: ArrayLike, alternative: str = "")
 
 
 def inverse(matrix: np.ndarray, complaint: str) -> np.ndarray:
-    """The inverse of a symmetric matrix; SolveError with the complaint if it is singular.
-
-    Componentwise, so that the units of its rows do not matter.
-    """
-    try:
-        found = np.linalg.inv(matrix)
-    except np.linalg.LinAlgError:
-        raise SolveError(complaint) from None
-    with np.errstate(over="ignore", invalid="ignore"):
-        regular = np.all(np.abs(found) @ np.abs(matrix) < SINGULAR)
-    if not regular:
+    """The inverse of a symmetric matrix; SolveError with the complaint if it is singular."""
+    found = inverse_or_none(matrix)
+    if found is None:
         raise SolveError(complaint)
     return (found + np.swapaxes(found, -1, -2)) / 2
 

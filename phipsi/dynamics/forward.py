@@ -17,7 +17,7 @@ from phipsi.algebra.node import Node
 from phipsi.compile import Model
 from phipsi.dynamics.evaluate import by_body, cholesky_solve, evaluate
 from phipsi.dynamics.inverse import bias
-from phipsi.dynamics.mass import MASS, SINGULAR
+from phipsi.dynamics.mass import MASS, NOTHING_RESISTS
 from phipsi.dynamics.terms import External, surround, tau
 from phipsi.errors import InputError, name_choices
 from phipsi.operators import D, G, H, I, K, M, P, S_q, phi, psi, psi_tilde, tau_bar
@@ -172,7 +172,7 @@ def _by_cholesky(model: Model, a: Node, b: Node, backend: str, arguments: dict) 
     mass, force = evaluate(model, (MASS, tau - bias(a, b)), backend, **arguments)
     if np.iscomplexobj(mass):
         raise InputError("method='cholesky' takes real numbers; the others take complex steps")
-    return cholesky_solve(mass, force, f"{SINGULAR}; method='FD4' names the joint")
+    return cholesky_solve(mass, force, f"{NOTHING_RESISTS}; method='FD4' names the joint")
 
 
 def accelerations(

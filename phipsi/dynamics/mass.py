@@ -11,7 +11,9 @@ from phipsi.operators import Mass, S_q
 
 MASS = S_q.T @ Mass @ S_q
 MASS_INVERSE = S_q.T @ Mass.inv @ S_q
-SINGULAR = "the mass matrix is singular: nothing resists some motion of the independent coordinates"
+NOTHING_RESISTS = (
+    "the mass matrix is singular: nothing resists some motion of the independent coordinates"
+)
 
 
 def mass_matrix(model: Model, q: ArrayLike, *, backend: str = "numpy") -> np.ndarray:
@@ -67,5 +69,5 @@ def mass_matrix_inverse(model: Model, q: ArrayLike, *, backend: str = "numpy") -
     """
     check_model(model)
     if model.has_mimics:
-        return inverse(evaluate(model, MASS, backend, q=q), SINGULAR)
+        return inverse(evaluate(model, MASS, backend, q=q), NOTHING_RESISTS)
     return evaluate(model, MASS_INVERSE, backend, q=q)

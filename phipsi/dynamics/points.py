@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from phipsi.compile import Model, Point, check_model
 from phipsi.dynamics.evaluate import evaluate, inverse
-from phipsi.dynamics.mass import MASS, SINGULAR
+from phipsi.dynamics.mass import MASS, NOTHING_RESISTS
 from phipsi.operators import B, J, Mass, S_q, X, a, c, phi
 
 Points = Point | str | Sequence[Point | str]
@@ -109,7 +109,7 @@ def operational_compliance(
     if not model.has_mimics:
         return evaluate(model, COMPLIANCE, backend, q=q, points=points)
     J_q, mass = evaluate(model, (JACOBIAN, MASS), backend, q=q, points=points)
-    return J_q @ inverse(mass, SINGULAR) @ np.swapaxes(J_q, -1, -2)
+    return J_q @ inverse(mass, NOTHING_RESISTS) @ np.swapaxes(J_q, -1, -2)
 
 
 def operational_inertia(

@@ -31,6 +31,7 @@ from phipsi.algebra.walk import made_of, walk
 from phipsi.errors import InputError, SolveError, name_choices
 from phipsi.lowering.inputs import Inputs
 from phipsi.lowering.letters import LETTERS, Kinematics, star
+from phipsi.lowering.watch import inverse_or_none
 from phipsi.model.model import Model, Point
 from phipsi.scalars import Scalar
 
@@ -38,7 +39,6 @@ BlockFunction = Callable[[np.ndarray, str], np.ndarray]  # of a matrix and its n
 
 AXES = ("link", "world")
 LARGEST = 8e9  # bytes of all matrices; beyond it nobody means dense ones
-SINGULAR = 1e14  # of |A^-1| |A|: hardly a digit of the inverse is left then
 BRACKETS = {
     "S": spatial.cross_force,
     "Q": spatial.cross_adjoint,
@@ -283,13 +283,8 @@ class DenseMachine:
 
 def _inverse(matrix: np.ndarray, what: str) -> np.ndarray:
     """A^-1; SolveError where hardly a digit of it would be right."""
-    try:
-        result = np.linalg.inv(matrix)
-    except np.linalg.LinAlgError:
-        raise SolveError(f"{what} is singular at this configuration") from None
-    with np.errstate(over="ignore", invalid="ignore"):
-        growth = np.abs(result) @ np.abs(matrix)  # componentwise: units do not matter
-    if not np.all(growth < SINGULAR):
+    result = inverse_or_none(matrix)
+    if result is None:
         raise SolveError(f"{what} is singular at this configuration")
     return result
 

@@ -51,7 +51,7 @@ class Watch:
 
     def _inverse(self, operand: Node, k: int, A: Sequence) -> None:
         """A block of which hardly a digit of the inverse would be right."""
-        if not _is_regular(_array(A)):
+        if inverse_or_none(_array(A)) is None:
             raise SolveError(f"{self._block(operand, k)} is singular at this configuration")
 
     def _root(self, operand: Node, k: int, W: Sequence) -> None:
@@ -72,7 +72,7 @@ class Watch:
     def _dense(self, A: Sequence, operand: Node) -> None:
         """A matrix of points or coordinates; of these, the joint that it hardly resists."""
         matrix = np.real(_array(A))
-        if _is_regular(matrix):
+        if inverse_or_none(matrix) is not None:
             return
         _, sizes, rows = np.linalg.svd(matrix.reshape(-1, *matrix.shape[-2:]))
         worst = np.argmin(sizes[:, -1] / np.where(sizes[:, 0] > 0.0, sizes[:, 0], 1.0))
@@ -86,14 +86,18 @@ class Watch:
         )
 
 
-def _is_regular(matrix: np.ndarray) -> bool:
-    """Whether digits of the inverse are left; componentwise, so that units do not matter."""
+def inverse_or_none(matrix: np.ndarray) -> np.ndarray | None:
+    """A^-1, or None where hardly a digit of it would be right.
+
+    Componentwise, so that the units of rows and columns do not matter.
+    """
     try:
         inverse = np.linalg.inv(matrix)
     except np.linalg.LinAlgError:
-        return False
+        return None
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.all(np.abs(inverse) @ np.abs(matrix) < SINGULAR))
+        regular = np.all(np.abs(inverse) @ np.abs(matrix) < SINGULAR)
+    return inverse if regular else None
 
 
 def _largest(entries: Sequence[Scalar]) -> Any:
