@@ -152,6 +152,9 @@ def test_forward_dynamics_costs_less_than_any_published_count(capsys):
     additions = other.add - one.add
     with capsys.disabled():
         print(f"\nFD4: {multiplications} multiplications + {additions} additions per body")
+        for name, expression in LINEAR.items():
+            flops = [counts(expression, revolute_chain(n))[0] for n in (20, 21)]
+            print(f"     {name}: {flops[1] - flops[0]} flops per body")
         for source, (m, a) in PUBLISHED.items():
             print(f"     {m} + {a}: {source}")
     for m, a in PUBLISHED.values():
