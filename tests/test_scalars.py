@@ -11,6 +11,7 @@ from machines import ALL_KINDS, rocker
 from numpy.testing import assert_allclose, assert_array_equal
 
 from phipsi import joints, scalars, spatial
+from phipsi.lowering.counting import Counted, Tally, counting
 from phipsi.scalars import Dual, less, where
 
 # name: (a domain, the second derivative)
@@ -193,6 +194,153 @@ def test_where_lifts_a_constant_beside_a_dual(value):
     clipped = where(less(x, 0.0), 0.0, x)
     assert clipped.value == max(value, 0.0)
     assert clipped.derivatives == ((0.0, 0.0) if value < 0.0 else (1.0, 0.5))
+
+
+# -- functions of two numbers, and the size of one -----------------------------------------
+
+OF_TWO = {
+    "arctan2": (scalars.arctan2, math.atan2),
+    "minimum": (scalars.minimum, min),
+    "maximum": (scalars.maximum, max),
+}
+PAIRS = [(0.3, 1.1), (0.3, -1.1), (-0.3, -1.1), (-2.0, 1.1), (2.0, 0.0), (0.0, 2.0), (1.0, -1.0)]
+
+of_two = pytest.mark.parametrize(("f", "reference"), OF_TWO.values(), ids=OF_TWO)
+
+
+@of_two
+def test_function_of_two_floats_is_a_float(f, reference):
+    for x, y in PAIRS:
+        assert f(x, y) == reference(x, y)
+        assert type(f(x, y)) is type(f(1, y)) is type(f(np.float64(x), 2)) is float
+    assert f(1, 2) == reference(1, 2)
+
+
+@of_two
+def test_function_of_two_takes_arrays_on_either_side(f, reference):
+    x, y = np.array(PAIRS).T
+    expected = [reference(a, b) for a, b in PAIRS]
+    assert_allclose(f(x, y), expected, rtol=1e-15)
+    for a, b in PAIRS:
+        assert_allclose(f(x, b), [reference(z, b) for z in x], rtol=1e-15)
+        assert_allclose(f(a, y), [reference(a, z) for z in y], rtol=1e-15)
+
+
+@of_two
+def test_function_of_two_keeps_what_is_no_number(f, reference):
+    """NaN on either side is NaN, as in NumPy."""
+    assert math.isnan(f(math.nan, 1.0))
+    assert math.isnan(f(1.0, math.nan))
+
+
+SLOPES = {  # by the first and by the second
+    "arctan2": lambda y, x: (x / (x * x + y * y), -y / (x * x + y * y)),
+    "minimum": lambda x, y: (float(x <= y), float(x > y)),
+    "maximum": lambda x, y: (float(x >= y), float(x < y)),
+}
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+def test_complex_step_of_a_function_of_two_equals_its_slopes(name):
+    f, reference = OF_TWO[name]
+    for x, y in PAIRS:
+        steps = f(complex(x, STEP), y), f(x, complex(y, STEP))
+        assert_allclose([z.real for z in steps], reference(x, y), rtol=1e-15)
+        assert_allclose([np.imag(z) / STEP for z in steps], SLOPES[name](x, y), rtol=1e-14)
+    batch = f(np.array([x for x, _ in PAIRS]) + 1j * STEP, np.array([y for _, y in PAIRS]))
+    slopes = [SLOPES[name](x, y)[0] for x, y in PAIRS]
+    assert_allclose(batch.imag / STEP, slopes, rtol=1e-14)
+
+
+def test_complex_angle_is_the_continuation_of_the_real_one():
+    """tan of it is y/x, and its cosine has the sign of x: far from the real axis too."""
+    for y, x in PAIRS:
+        y, x = complex(y, 0.2), complex(x, -0.4)
+        angle = scalars.arctan2(y, x)
+        radius = cmath.sqrt(x * x + y * y)
+        assert_allclose([radius * cmath.cos(angle), radius * cmath.sin(angle)], [x, y], rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+def test_dual_of_a_function_of_two_carries_both_slopes(name):
+    f, reference = OF_TWO[name]
+    for x, y in PAIRS:
+        slopes = SLOPES[name](x, y)
+        first, second = Dual.variables([x, y])
+        for result, expected in (
+            (f(first, second), slopes),
+            (f(first, y), (slopes[0], 0.0)),
+            (f(x, second), (0.0, slopes[1])),
+        ):
+            assert result.value == reference(x, y)
+            assert_allclose(result.derivatives, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+def test_dual_of_arrays_of_a_function_of_two_is_a_batch_of_duals(name):
+    f, _ = OF_TWO[name]
+    x, y = np.array(PAIRS).T
+    result = f(*Dual.variables([x, y]))
+    expected = [f(*Dual.variables([a, b])) for a, b in PAIRS]
+    assert_allclose(result.value, [z.value for z in expected], rtol=1e-15)
+    assert_allclose(np.array(result.derivatives).T, [z.derivatives for z in expected], rtol=1e-14)
+
+
+@given(st.floats(-2.0, 2.0), st.floats(0.1, 2.0))
+def test_second_derivatives_of_the_angle_are_those_of_a_potential(y, x):
+    """The angle is harmonic, and its mixed derivative is (y^2 - x^2) / r^4."""
+    angle = scalars.arctan2(*Dual.variables(Dual.variables([y, x])))
+    (yy, yx), (xy, xx) = [row.derivatives for row in angle.derivatives]
+    assert_allclose(yy + xx, 0.0, atol=1e-12 * (abs(yy) + 1.0))
+    expected = (y * y - x * x) / (x * x + y * y) ** 2
+    assert_allclose([yx, xy], [expected, expected], rtol=1e-11, atol=1e-11)
+
+
+def test_absolute_of_any_scalar():
+    for x in (-1.5, 0.0, 2.0):
+        assert scalars.absolute(x) == abs(x)
+        assert type(scalars.absolute(x)) is type(scalars.absolute(-2)) is float
+    x = np.array([-1.5, 0.0, 2.0])
+    assert_array_equal(scalars.absolute(x), np.abs(x))
+
+
+@pytest.mark.parametrize(("value", "slope"), [(-1.5, -1.0), (2.0, 1.0)])
+def test_absolute_goes_by_the_real_part(value, slope):
+    """|x| of x + i h is -x - i h for a negative x: a complex step survives."""
+    stepped = scalars.absolute(complex(value, STEP))
+    assert (stepped.real, stepped.imag / STEP) == (abs(value), slope)
+    assert_array_equal(scalars.absolute(np.array([value + 3.0j])), [slope * (value + 3.0j)])
+    dual = scalars.absolute(Dual(value, (1.0, 2.0)))
+    assert (dual.value, dual.derivatives) == (abs(value), (slope, 2.0 * slope))
+
+
+def test_counted_number_may_be_either_of_two():
+    for name, kind in {"arctan2": "other", "minimum": "compare", "maximum": "compare"}.items():
+        f, _ = OF_TWO[name]
+        for arguments in (lambda n: (n(), n()), lambda n: (n(), 2.0), lambda n: (2.0, n())):
+            with counting() as tally:
+                assert isinstance(f(*arguments(tally.number)), Counted)
+            assert tally == Tally(**{kind: 1})
+            assert tally.flops == 0
+    with counting() as tally:
+        assert isinstance(scalars.absolute(tally.number()), Counted)
+    assert tally == Tally(negate=1)
+
+
+def test_dual_comes_before_what_it_may_hold():
+    """A counted number on the left of a dual of counted numbers: the dual takes over."""
+    with counting() as tally:
+        dual = Dual(tally.number(), (tally.number(),))
+        for f, _ in OF_TWO.values():
+            assert isinstance(f(tally.number(), dual), Dual)
+            assert isinstance(f(dual, tally.number()), Dual)
+
+
+def test_kind_of_the_user_may_be_either_of_two():
+    for f, reference in OF_TWO.values():
+        f.register(Taped, lambda x, y, f=f: Taped.apply(f.__name__, f, x, y))
+        for result in (f(Taped(1.0), 2.0), f(1.0, Taped(2.0)), f(Taped(1.0), Taped(2.0))):
+            assert (result.value, result.made_by) == (reference(1.0, 2.0), f.__name__)
 
 
 # -- a scalar type that phipsi has never heard of --------------------------------------

@@ -38,9 +38,9 @@ class Tally:
     divide: int = 0
     sqrt: int = 0
     sincos: int = 0  # a sine and a cosine are two
-    other: int = 0  # exp, arctan, powers that are no whole numbers
-    negate: int = 0
-    compare: int = 0
+    other: int = 0  # exp, arctan, arctan2, powers that are no whole numbers
+    negate: int = 0  # and |x|, which only changes a sign too
+    compare: int = 0  # and the smaller or larger of two
     select: int = 0
     open: bool = field(default=True, init=False, repr=False, compare=False)
 
@@ -132,11 +132,19 @@ class Counted:
 
 
 def _count_functions() -> None:
-    """Register the functions of one number."""
+    """Register the functions of one number, and of two."""
     kinds = {"sin": "sincos", "cos": "sincos", "sqrt": "sqrt", "exp": "other", "arctan": "other"}
-    for name, kind in kinds.items():
+    for name, kind in (kinds | {"absolute": "negate"}).items():
         function: Any = getattr(scalars, name)
         function.register(Counted, lambda x, kind=kind: x.tally.count(kind))
+    for name, kind in {"arctan2": "other", "minimum": "compare", "maximum": "compare"}.items():
+        function = getattr(scalars, name)
+        function.register(Counted, lambda x, y, kind=kind: _of_either(kind, x, y))
+
+
+def _of_either(kind: str, x: Scalar, y: Scalar) -> Counted:
+    """An operation on two numbers, at least one of which is counted."""
+    return (x if isinstance(x, Counted) else y).tally.count(kind)
 
 
 _count_functions()

@@ -1,0 +1,1 @@
+"""One number at a time: a scalar that records what is done to it."""
