@@ -1,11 +1,15 @@
 """Settings that all tests share."""
 
 import os
+import sys
 from importlib.metadata import PackageNotFoundError, distribution
 
 # Small matrices by the thousand: threads inside BLAS only wait for each other here.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+# Hundreds of machines are tried once each: not worth compiling. Tests of machine code say "llvm".
+os.environ.setdefault("PHIPSI_BACKEND", "numpy")
 
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
@@ -26,6 +30,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 PEERS = ("pin", "mujoco", "example-robot-data")
 
 
+def pytest_addoption(parser):
+    text = "every expression on every machine by every path of machine code: some hours"
+    parser.addoption("--whole-market", action="store_true", help=text)
+
+
 def pytest_configure(config):
     """Say at once which peer is missing, where the comparisons with them are required."""
     if not os.environ.get("PHIPSI_REQUIRE_PEERS"):
@@ -37,6 +46,14 @@ def pytest_configure(config):
             raise pytest.UsageError(
                 f"PHIPSI_REQUIRE_PEERS is set, but {name} is not installed: pip install '.[peers]'"
             ) from None
+
+
+@pytest.fixture(scope="module")
+def as_for_users():
+    """Functions are compiled by default, as they are where no test says otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["phipsi.compile"], "DEFAULT", "llvm")
+        yield
 
 
 @pytest.fixture(scope="module")

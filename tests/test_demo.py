@@ -1,5 +1,6 @@
 """The demo runs, on its own machine and on a file, without a display; so does the benchmark."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,8 @@ GRIPPER = """
 
 def run(folder: Path, *arguments: str, script: Path = DEMO) -> subprocess.CompletedProcess:
     command = [sys.executable, str(script), *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    users = {name: x for name, x in os.environ.items() if name != "PHIPSI_BACKEND"}
+    return subprocess.run(command, cwd=folder, env=users, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("file", [None, "gripper.urdf"])

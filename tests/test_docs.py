@@ -62,7 +62,7 @@ def run_block(page: Path, line: int, text: str, names: dict) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_code_on_the_page_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
+def test_code_on_the_page_runs_and_prints_what_is_shown(as_for_users, page, tmp_path, monkeypatch):
     """All blocks of a page in order, in one namespace, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     names: dict = {"__name__": "__main__"}

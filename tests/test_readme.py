@@ -16,7 +16,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE |
 
 
 @pytest.fixture(scope="module")
-def page():
+def page(as_for_users):
     """(names, printed text) after all blocks ran, in order, as a reader would paste them."""
     names: dict = {}
     printed = io.StringIO()

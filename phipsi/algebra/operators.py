@@ -220,7 +220,7 @@ def _own_name(name: str) -> str:
         raise InputError(f"a symbol needs a name that is an identifier, got {name!r}")
     if name in LETTERS:
         raise InputError(f"the name {name!r} is a letter of the algebra; choose another one")
-    if name in ("q", "v", "axes", "points", "model", "expression"):
+    if name in ("q", "v", "axes", "points", "model", "expression", "out"):
         raise InputError(
             f"the name {name!r} is an argument of as_matrix and of compiled functions; "
             "choose another one"

@@ -21,7 +21,7 @@ def forward_dynamics_delayed(
     *,
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
-    backend: str = "numpy",
+    backend: str | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """FD4 in two sweeps: the Coriolis terms are those of the bodies' velocities an instant ago.
 

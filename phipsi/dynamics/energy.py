@@ -14,7 +14,7 @@ MOMENTUM = E.T @ phi @ M @ V
 
 
 def kinetic_energy(
-    model: Model, q: ArrayLike, v: ArrayLike, *, backend: str = "numpy"
+    model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None
 ) -> np.ndarray:
     """The kinetic energy: (V* M V + beta* Jm beta) / 2, which is v* Mass v / 2.
 
@@ -41,7 +41,7 @@ def kinetic_energy(
     return evaluate(model, KINETIC, backend, q=q, v=v)
 
 
-def potential_energy(model: Model, q: ArrayLike, *, backend: str = "numpy") -> np.ndarray:
+def potential_energy(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
     """The potential energy of gravity: U = -sum m g . x over the mass centres x.
 
     It is zero at the origin of the world; links welded to the world count too.
@@ -65,7 +65,7 @@ def potential_energy(model: Model, q: ArrayLike, *, backend: str = "numpy") -> n
     return evaluate(model, U, backend, q=q)
 
 
-def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str = "numpy") -> np.ndarray:
+def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None) -> np.ndarray:
     """The spatial momentum about the origin of the world: h = E* phi M V.
 
     The momenta M V of the bodies, carried to the world as forces are [001 (2), (21)];

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.compile import SINGULAR, Model, check_array, compile, inverse_or_none
+from phipsi.compile import SINGULAR, Function, Model, check_array, compile, inverse_or_none
 from phipsi.errors import InputError, SolveError
 
 
 def evaluate(
-    model: Model, expression: Node | Sequence[Node], backend: str, **arguments: Any
+    model: Model,
+    expression: Node | Sequence[Node],
+    backend: str | None,
+    known_as: Hashable = None,
+    **arguments: Any,
 ) -> Any:
     """The value of an expression, or a tuple of those of several.
 
@@ -22,13 +26,28 @@ def evaluate(
         model: the machine.
         expression: in whose free letters the user's arguments go by name.
         backend: that of `compile`.
+        known_as: under what name `known` finds the function from now on.
         arguments: q, v, points and the free letters; none may be missing.
     """
-    function = compile(model, expression, backend)
+    function = known(model, expression, backend)
+    if function is None:
+        function = compile(model, expression, backend=backend)
+        model.functions[expression, backend] = function
     for name, value in arguments.items():
         if value is None:
             raise InputError(f"{name}: expected numbers, got None")
-    return function(**arguments)
+    result = function(**arguments)
+    if known_as is not None:
+        model.functions[known_as, backend] = function
+    return result
+
+
+def known(model: Model, name: Hashable, backend: str | None) -> Function | None:
+    """The function of an earlier call, so that asking again costs next to nothing."""
+    try:
+        return model.functions.get((name, backend))
+    except (AttributeError, TypeError):  # no model, or no name
+        return None
 
 
 def by_body(model: Model, vector: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
 from phipsi.compile import Model
-from phipsi.dynamics.evaluate import by_body, cholesky_solve, evaluate
+from phipsi.dynamics.evaluate import by_body, cholesky_solve, evaluate, known
 from phipsi.dynamics.inverse import bias
 from phipsi.dynamics.mass import MASS, NOTHING_RESISTS
 from phipsi.dynamics.terms import External, surround, tau
@@ -105,7 +105,7 @@ def forward_dynamics(
     *,
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
-    backend: str = "numpy",
+    backend: str | None = None,
 ) -> np.ndarray:
     """The rates of the speeds under given forces: vdot = Mass^-1 (tau - C - J* f0), in O(N).
 
@@ -155,6 +155,10 @@ def forward_dynamics(
     >>> pp.forward_dynamics(arm, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], push, method="FD1").round(2)
     array([-20.93,  66.94])
     """
+    alone = external is None and base_velocity is None and base_acceleration is None
+    function = known(model, ("forward_dynamics", method), backend) if alone else None
+    if function is not None:
+        return function(q, v, tau)
     names = [*METHODS, "cholesky"]
     if not isinstance(method, str) or method not in names:
         raise InputError(f"method: unknown {method!r}; {name_choices(str(method), names)}")
@@ -165,10 +169,13 @@ def forward_dynamics(
     if method == "cholesky":
         return _by_cholesky(model, terms.a_g, terms.b, backend, arguments)
     make = projected if model.has_mimics else METHODS[method]
-    return evaluate(model, make(terms.a_g, terms.b), backend, **arguments)
+    name = ("forward_dynamics", method) if alone else None
+    return evaluate(model, make(terms.a_g, terms.b), backend, name, **arguments)
 
 
-def _by_cholesky(model: Model, a: Node, b: Node, backend: str, arguments: dict) -> np.ndarray:
+def _by_cholesky(
+    model: Model, a: Node, b: Node, backend: str | None, arguments: dict
+) -> np.ndarray:
     mass, force = evaluate(model, (MASS, tau - bias(a, b)), backend, **arguments)
     if np.iscomplexobj(mass):
         raise InputError("method='cholesky' takes real numbers; the others take complex steps")
@@ -184,7 +191,7 @@ def accelerations(
     *,
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
-    backend: str = "numpy",
+    backend: str | None = None,
 ) -> np.ndarray:
     """The spatial accelerations of the bodies under given forces, as FD2 has them.
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
 from phipsi.compile import Model
-from phipsi.dynamics.evaluate import evaluate
+from phipsi.dynamics.evaluate import evaluate, known
 from phipsi.dynamics.terms import External, surround, vdot
 from phipsi.operators import E, H, Jm, M, S_q, gravity, phi
 
@@ -43,7 +43,7 @@ def inverse_dynamics(
     *,
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
-    backend: str = "numpy",
+    backend: str | None = None,
 ) -> np.ndarray:
     """The joint forces of a motion: tau = Mass vdot + C + J* f0, in two sweeps.
 
@@ -79,9 +79,14 @@ def inverse_dynamics(
     >>> pp.inverse_dynamics(arm, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], load)
     array([39.62 , 14.905])
     """
+    alone = external is None and base_velocity is None and base_acceleration is None
+    function = known(model, "inverse_dynamics", backend) if alone else None
+    if function is not None:
+        return function(q, v, vdot)
     terms, values = surround(model, external, base_velocity, base_acceleration)
     expression = newton_euler(terms.a_g, terms.b)
-    return evaluate(model, expression, backend, q=q, v=v, vdot=vdot, **values)
+    name = "inverse_dynamics" if alone else None
+    return evaluate(model, expression, backend, name, q=q, v=v, vdot=vdot, **values)
 
 
 def bias_force(
@@ -91,7 +96,7 @@ def bias_force(
     *,
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
-    backend: str = "numpy",
+    backend: str | None = None,
 ) -> np.ndarray:
     """The joint forces of a motion without joint accelerations.
 
@@ -117,11 +122,16 @@ def bias_force(
     >>> (pp.bias_force(arm, [0.0, 1.5], [1.0, 0.0]) - pp.gravity_force(arm, [0.0, 1.5])).round(4)
     array([0.    , 0.4987])
     """
+    alone = base_velocity is None and base_acceleration is None
+    function = known(model, "bias_force", backend) if alone else None
+    if function is not None:
+        return function(q, v)
     terms, values = surround(model, None, base_velocity, base_acceleration)
-    return evaluate(model, bias(terms.a_g, terms.b), backend, q=q, v=v, **values)
+    name = "bias_force" if alone else None
+    return evaluate(model, bias(terms.a_g, terms.b), backend, name, q=q, v=v, **values)
 
 
-def gravity_force(model: Model, q: ArrayLike, *, backend: str = "numpy") -> np.ndarray:
+def gravity_force(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
     """The joint forces that hold the machine against gravity: H phi M phi* E gravity.
 
     Gravity is an acceleration -[0; g] of the base [004-I (3.21)]; projected by S_q.
@@ -142,4 +152,7 @@ def gravity_force(model: Model, q: ArrayLike, *, backend: str = "numpy") -> np.n
     >>> pp.gravity_force(arm, [0.0, 0.0])
     array([19.62 , 4.905])
     """
-    return evaluate(model, GRAVITY, backend, q=q)
+    function = known(model, "gravity_force", backend)
+    if function is not None:
+        return function(q)
+    return evaluate(model, GRAVITY, backend, "gravity_force", q=q)

@@ -11,7 +11,7 @@ from phipsi.dynamics.terms import surround
 from phipsi.operators import pose
 
 
-def body_poses(model: Model, q: ArrayLike, *, backend: str = "numpy") -> np.ndarray:
+def body_poses(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
     """The frame of each body in the world, as homogeneous matrices [[R_k, x_k], [0, 1]].
 
     R_k maps link axes to world axes; frame k sits at the inboard joint of body k.
@@ -48,7 +48,7 @@ def body_velocities(
     v: ArrayLike,
     *,
     base_velocity: ArrayLike | None = None,
-    backend: str = "numpy",
+    backend: str | None = None,
 ) -> np.ndarray:
     """The spatial velocities of the bodies: V = phi* H* beta.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.compile import Model, check_model
-from phipsi.dynamics.evaluate import evaluate, inverse
+from phipsi.dynamics.evaluate import evaluate, inverse, known
 from phipsi.operators import Mass, S_q
 
 MASS = S_q.T @ Mass @ S_q
@@ -16,7 +16,7 @@ NOTHING_RESISTS = (
 )
 
 
-def mass_matrix(model: Model, q: ArrayLike, *, backend: str = "numpy") -> np.ndarray:
+def mass_matrix(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
     """The mass matrix in the independent coordinates: S_q* Mass S_q.
 
     Mass = H phi M phi* H* + Jm [001 (22)], Jm the reflected rotor inertia; by
@@ -39,10 +39,13 @@ def mass_matrix(model: Model, q: ArrayLike, *, backend: str = "numpy") -> np.nda
     array([[2.6679, 0.834 ],
            [0.834 , 0.334 ]])
     """
-    return evaluate(model, MASS, backend, q=q)
+    function = known(model, "mass_matrix", backend)
+    if function is not None:
+        return function(q)
+    return evaluate(model, MASS, backend, "mass_matrix", q=q)
 
 
-def mass_matrix_inverse(model: Model, q: ArrayLike, *, backend: str = "numpy") -> np.ndarray:
+def mass_matrix_inverse(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
     """The inverse of the mass matrix, by the innovations factorization.
 
     Mass^-1 = (I - H psi K)* D^-1 (I - H psi K) [003 Lemma 3], O(1) for each entry.
@@ -67,7 +70,10 @@ def mass_matrix_inverse(model: Model, q: ArrayLike, *, backend: str = "numpy") -
     array([[ 1., -0.],
            [ 0.,  1.]])
     """
+    function = known(model, "mass_matrix_inverse", backend)
+    if function is not None:
+        return function(q)
     check_model(model)
     if model.has_mimics:
         return inverse(evaluate(model, MASS, backend, q=q), NOTHING_RESISTS)
-    return evaluate(model, MASS_INVERSE, backend, q=q)
+    return evaluate(model, MASS_INVERSE, backend, "mass_matrix_inverse", q=q)

@@ -19,7 +19,9 @@ BIAS_ACCELERATION = X @ (B.T @ phi.T @ a + c)
 COMPLIANCE = X @ J @ Mass.inv @ J.T @ X.T
 
 
-def jacobian(model: Model, q: ArrayLike, points: Points, *, backend: str = "numpy") -> np.ndarray:
+def jacobian(
+    model: Model, q: ArrayLike, points: Points, *, backend: str | None = None
+) -> np.ndarray:
     """The Jacobian of points on bodies: [omega; v] of each point is jacobian @ v.
 
     X J S_q with J = B* phi* H* [001 (20)]; X turns to world axes, v is the velocity of
@@ -48,7 +50,7 @@ def jacobian(model: Model, q: ArrayLike, points: Points, *, backend: str = "nump
 
 
 def jacobian_dot_v(
-    model: Model, q: ArrayLike, v: ArrayLike, points: Points, *, backend: str = "numpy"
+    model: Model, q: ArrayLike, v: ArrayLike, points: Points, *, backend: str | None = None
 ) -> np.ndarray:
     """How points accelerate while no joint does: the rate of the Jacobian times v.
 
@@ -78,7 +80,7 @@ def jacobian_dot_v(
 
 
 def operational_compliance(
-    model: Model, q: ArrayLike, points: Points, *, backend: str = "numpy"
+    model: Model, q: ArrayLike, points: Points, *, backend: str | None = None
 ) -> np.ndarray:
     """How points accelerate under wrenches on them: J Mass^-1 J*, the couplings included.
 
@@ -113,7 +115,7 @@ def operational_compliance(
 
 
 def operational_inertia(
-    model: Model, q: ArrayLike, points: Points, *, backend: str = "numpy"
+    model: Model, q: ArrayLike, points: Points, *, backend: str | None = None
 ) -> np.ndarray:
     """The inertia felt at points, the couplings included: (J Mass^-1 J*)^-1 [003 sec. 5.2].
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
+from phipsi.algebra.spaces import SCALAR
 from phipsi.lowering.counting import Tally, counting
 from phipsi.lowering.interpret import Run
-from phipsi.lowering.letters import PLACE, SPATIAL
 from phipsi.lowering.machine import Machine, Values
 from phipsi.lowering.program import Program
 from phipsi.lowering.schedule import kept_statements
@@ -60,9 +59,8 @@ def cost_of(
         points: of each list of points (the arguments of a letter), which they are.
     """
     with counting() as tally:
-        run = Run(
-            program, Machine(model, program.shifted), _counted(program, model, points or {}, tally)
-        )
+        machine = Machine(model, program.shifted)
+        run = Run(program, machine, _counted(program, machine, points or {}, tally))
         run.run()
     stored = 0
     for statement in kept_statements(program.loops):
@@ -72,9 +70,10 @@ def cost_of(
 
 
 def _counted(
-    program: Program, model: Model, points: Mapping[tuple, Sequence[Point]], tally: Tally
+    program: Program, machine: Machine, points: Mapping[tuple, Sequence[Point]], tally: Tally
 ) -> Values:
     """Inputs that count."""
+    model = machine.model
 
     def numbers(n: int) -> list:
         return [tally.number() for _ in range(n)]
@@ -82,20 +81,9 @@ def _counted(
     located: dict[tuple, list] = {}
     for key, several in points.items():
         located[key] = [(model.locate(x)[0], numbers(3)) for x in several]
-    many = max(map(len, located.values()), default=0)
-    n = len(model.bodies)
-    sizes: dict[Space, list[int]] = {
-        BODY: [SPATIAL] * n,
-        JOINT: [joint.kind.nv for joint in model.joints],
-        COORDINATES: [model.nv],
-        POINTS: [SPATIAL] * many,
-        BASE: [SPATIAL],
-        POSE: [PLACE] * n,
-        SCALAR: [1],
-    }
     given: dict[Any, Any] = {}
     for letter in program.free:
-        rows, columns = sizes[letter.target], sizes[letter.source]
+        rows, columns = (machine.block_sizes(x, located) for x in (letter.target, letter.source))
         if letter.source is SCALAR:
             given[letter] = numbers(sum(rows))
             continue

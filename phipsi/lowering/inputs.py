@@ -18,6 +18,7 @@ from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, 
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError, name_choices
 from phipsi.lowering.letters import OF_SPEEDS, PLACE, SPATIAL
+from phipsi.lowering.sides import check_point_counts
 from phipsi.model.configuration import (
     broadcast,
     check_array,
@@ -58,6 +59,9 @@ class Inputs:
             raise InputError(f"`{self.text}` depends on the speeds: pass v=...")
         self.points: tuple[Point, ...] = () if points is None else checked_points(points)
         self.point_counts = self._count_points(points is not None)
+        if len(self.point_counts) > 1:
+            for one in several:
+                check_point_counts(one, lambda points: len(self.points_of(points)))
         self.given = self._take_values(values)
         state = {"q": self.q} if self.v is None else {"q": self.q, "v": self.v}
         batches = {name: x.shape[:-1] for name, x in state.items()}

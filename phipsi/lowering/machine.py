@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
 from phipsi.algebra.node import Symbol
-from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, Space
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.lowering import blocks
 from phipsi.lowering.frames import private_frames
 from phipsi.lowering.letters import PLACE, SPATIAL
@@ -38,7 +39,39 @@ class Values:
     points: dict[tuple, Located]
 
 
-class Machine:
+class Places(ABC):
+    """Sizes and places of the blocks of a machine, as statements ask for them."""
+
+    model: Any  # gravity, and how many speeds there are
+
+    @abstractmethod
+    def rows(self, seat: Seat, space: Size) -> range:
+        """Where a body's block stands in a space."""
+
+    @abstractmethod
+    def ratio(self, space: Space, k: int) -> Scalar:
+        """How fast joint k turns with its independent coordinate."""
+
+    @abstractmethod
+    def whole_size(self, space: Any, points: Sized) -> int:
+        """Of a whole space; of point space at these points."""
+
+    def zeros(self, shape: Shape, seat: Seat, whole: bool = False) -> Block:
+        """A block that nothing was added to, of a body or of the whole machine."""
+        sides = [self._side(x, seat, whole) for x in (shape.rows, shape.columns) if x is not None]
+        return blocks.zeros(*sides) if len(sides) == 1 else blocks.zero_matrix(*sides)
+
+    def _side(self, space: Any, seat: Seat, whole: bool) -> int:
+        if isinstance(space, int):
+            return space
+        if space is COORDINATES and whole:
+            return self.model.nv
+        if space in (JOINT, COORDINATES):
+            return seat.link.nv
+        return PLACE if space is POSE else SPATIAL
+
+
+class Machine(Places):
     """A machine in private frames: sizes, places and axes of what programs move.
 
     Args:
@@ -70,8 +103,7 @@ class Machine:
 
     # -- sizes and places ----------------------------------------------------------------
 
-    def whole_size(self, space: Any, points: Located) -> int:
-        """Of a whole space; of point space at these points."""
+    def whole_size(self, space: Any, points: Sized) -> int:
         if space is COORDINATES:
             return self.model.nv
         if space is JOINT:
@@ -80,22 +112,17 @@ class Machine:
             return SPATIAL * (1 if space is BASE else len(points))
         return (PLACE if space is POSE else SPATIAL) * len(self.links)
 
-    def zeros(self, shape: Shape, seat: Seat, whole: bool = False) -> Block:
-        """A block that nothing was added to, of a body or of the whole machine."""
-        sides = [self._side(x, seat, whole) for x in (shape.rows, shape.columns) if x is not None]
-        return blocks.zeros(*sides) if len(sides) == 1 else blocks.zero_matrix(*sides)
-
-    def _side(self, space: Any, seat: Seat, whole: bool) -> int:
-        if isinstance(space, int):
-            return space
-        if space is COORDINATES and whole:
-            return self.model.nv
-        if space in (JOINT, COORDINATES):
-            return seat.link.nv
-        return PLACE if space is POSE else SPATIAL
+    def block_sizes(self, space: Space, points: Mapping[tuple, Sized]) -> list[int]:
+        """Of the blocks of a space; of point space for the longest list of points."""
+        if space is POINTS:
+            return [SPATIAL] * max(map(len, points.values()), default=0)
+        if space is JOINT:
+            return [joint.kind.nv for joint in self.model.joints]
+        if space in (COORDINATES, SCALAR):
+            return [self.model.nv if space is COORDINATES else 1]
+        return [PLACE if space is POSE else SPATIAL] * (1 if space is BASE else len(self.links))
 
     def rows(self, seat: Seat, space: Size) -> range:
-        """Where a body's block stands in a space."""
         if space is JOINT:
             return range(seat.joint.rows.start, seat.joint.rows.stop)
         if space is COORDINATES:
@@ -104,7 +131,6 @@ class Machine:
         return range(width * seat.k, width * seat.k + width)
 
     def ratio(self, space: Space, k: int) -> Scalar:
-        """How fast joint k turns with its independent coordinate."""
         if space is not COORDINATES:
             return 1
         mimic = self.model.joints[k].mimic

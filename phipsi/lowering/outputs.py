@@ -22,12 +22,12 @@ from phipsi.lowering.walks import meetings
 from phipsi.scalars import Scalar
 
 if TYPE_CHECKING:
-    from phipsi.lowering.interpret import Run
+    from phipsi.lowering.visitor import Visitor
 
 Emit = Callable[[int, int, Scalar], None]  # row, column, what to add there
 
 
-def emit(run: Run, statement: Statement, seat: Seat) -> None:
+def emit(run: Visitor, statement: Statement, seat: Seat) -> None:
     """A vector's block at this body."""
     number, space, kind = statement.options
     take = run.emit[number]
@@ -41,7 +41,7 @@ def emit(run: Run, statement: Statement, seat: Seat) -> None:
         take(i, 0, x)
 
 
-def emit_whole(run: Run, statement: Statement) -> None:
+def emit_whole(run: Visitor, statement: Statement) -> None:
     """A vector or number of the whole machine."""
     slot = statement.arguments[0].slot
     block = run.slots[slot]
@@ -51,7 +51,7 @@ def emit_whole(run: Run, statement: Statement) -> None:
         run.emit[statement.options[0]](i, 0, x)
 
 
-def emit_diagonal(run: Run, statement: Statement, seat: Seat) -> None:
+def emit_diagonal(run: Visitor, statement: Statement, seat: Seat) -> None:
     """The diagonal block of this body; its rows are covectors of the source."""
     _, mirrored, target, source, (target_kind, source_kind) = statement.options
     add = _taker(run, statement)
@@ -65,13 +65,13 @@ def emit_diagonal(run: Run, statement: Statement, seat: Seat) -> None:
                 add(j, i, value)
 
 
-def emit_block(run: Run, statement: Statement, seat: Seat) -> None:
+def emit_block(run: Visitor, statement: Statement, seat: Seat) -> None:
     """The diagonal blocks of point space, at the points of this body."""
     for e, _ in seat.points.get(statement.domain.points or (), ()):
         _add_block(run, statement, run.read(statement.arguments[0], seat, e), SPATIAL * e)
 
 
-def emit_whole_block(run: Run, statement: Statement) -> None:
+def emit_whole_block(run: Visitor, statement: Statement) -> None:
     """A matrix of the whole machine, or the diagonal blocks of point space."""
     slot = statement.arguments[0].slot
     if slot.domain.kind == "world":
@@ -81,7 +81,7 @@ def emit_whole_block(run: Run, statement: Statement) -> None:
         _add_block(run, statement, block, SPATIAL * e)
 
 
-def _add_block(run: Run, statement: Statement, block: Block, start: int) -> None:
+def _add_block(run: Visitor, statement: Statement, block: Block, start: int) -> None:
     _, mirrored = statement.options
     add = _taker(run, statement)
     for i, row in enumerate(block, start):
@@ -91,7 +91,7 @@ def _add_block(run: Run, statement: Statement, block: Block, start: int) -> None
                 add(j, i, x)
 
 
-def emit_outer(run: Run, statement: Statement) -> None:
+def emit_outer(run: Visitor, statement: Statement) -> None:
     """x @ y* of vectors of the whole machine."""
     _, mirrored = statement.options
     add = _taker(run, statement)
@@ -104,7 +104,7 @@ def emit_outer(run: Run, statement: Statement) -> None:
                 add(j, i, value)
 
 
-def emit_column(run: Run, statement: Statement, seat: Seat) -> None:
+def emit_column(run: Visitor, statement: Statement, seat: Seat) -> None:
     """The blocks of the columns that pass this body; mirrored, or only the mirrored ones."""
     _, left, right, mirrored, starred = statement.options
     columns, slot = statement.domain.columns, statement.arguments[0].slot
@@ -121,7 +121,7 @@ def emit_column(run: Run, statement: Statement, seat: Seat) -> None:
                     add(column, row, value)
 
 
-def emit_pair(run: Run, statement: Statement, seat: Seat) -> None:
+def emit_pair(run: Visitor, statement: Statement, seat: Seat) -> None:
     """x_i* Y y_j of the columns that meet here; Y times as few of them as will do."""
     _, left, right, (rows, i_delay), (columns, j_delay), mirrored, symmetric = statement.options
     add = _taker(run, statement)
@@ -148,7 +148,7 @@ def emit_pair(run: Run, statement: Statement, seat: Seat) -> None:
                     add(column, row, value)
 
 
-def _taker(run: Run, statement: Statement) -> Emit:
+def _taker(run: Visitor, statement: Statement) -> Emit:
     """What takes the entries of a statement's output."""
     if statement.target is None:
         return run.emit[statement.options[0]]
@@ -160,7 +160,7 @@ def _taker(run: Run, statement: Statement) -> Emit:
     return add
 
 
-def _places(run: Run, columns: Columns, side: Side, j: int) -> Sequence[int]:
+def _places(run: Visitor, columns: Columns, side: Side, j: int) -> Sequence[int]:
     """Which rows or columns of the output block column j fills."""
     if columns.space is POINTS:
         return range(SPATIAL * j, SPATIAL * j + SPATIAL)
@@ -168,7 +168,7 @@ def _places(run: Run, columns: Columns, side: Side, j: int) -> Sequence[int]:
 
 
 def _rows(
-    run: Run, statement: Statement, seat: Seat, left: Side, vector: Block
+    run: Visitor, statement: Statement, seat: Seat, left: Side, vector: Block
 ) -> Iterator[tuple[int, Scalar]]:
     """The rows that a body's vector fills on the left side, and with what."""
     if left.space is POINTS:

@@ -110,6 +110,12 @@ class Slot:
     shape: Shape
     domain: Domain = BODIES
 
+    @property
+    def columns(self) -> Columns:
+        """Of a slot of columns, which they are."""
+        assert self.domain.columns is not None, "a slot of columns"
+        return self.domain.columns
+
     def __hash__(self) -> int:
         return self.number  # one slot, one number; slots are looked up all the time
 

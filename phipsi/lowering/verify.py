@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from phipsi.lowering.interpret import SPECIAL_STEPS
 from phipsi.lowering.program import (
     At,
     Direction,
@@ -30,6 +29,7 @@ from phipsi.lowering.program import (
     Statement,
 )
 from phipsi.lowering.steps import STEPS
+from phipsi.lowering.visitor import SPECIAL_STEPS
 
 OUTPUTS = {"emit", "emit_block", "emit_diagonal", "emit_column", "emit_pair", "emit_outer"}
 

@@ -15,6 +15,7 @@ import numpy as np
 from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT
 from phipsi.errors import SolveError
+from phipsi.lowering import blocks
 from phipsi.lowering.letters import PIVOT, vanishing_pivot
 from phipsi.model.model import Joint, Model
 from phipsi.scalars import Scalar
@@ -49,7 +50,7 @@ class Watch:
         if not np.all(np.isfinite(scaled)) or np.any(np.linalg.eigvalsh(scaled)[..., 0] <= PIVOT):
             raise SolveError(vanishing_pivot(joint))
 
-    def _inverse(self, operand: Node, k: int, A: Sequence) -> None:
+    def _inverse(self, operand: Node, k: int, A: Sequence, invert: Any) -> None:
         """A block of which hardly a digit of the inverse would be right."""
         if inverse_or_none(_array(A)) is None:
             raise SolveError(f"{self._block(operand, k)} is singular at this configuration")
@@ -59,7 +60,10 @@ class Watch:
         largest = np.abs(matrix).max(initial=0.0)
         if np.any(np.abs(matrix - np.swapaxes(matrix, -1, -2)) > 1e-9 * largest):
             raise SolveError(f"{what} has no square root: it is not symmetric")
-        if not np.all(np.linalg.eigvalsh(matrix)[..., 0] > 0.0):
+        n = matrix.shape[-1]
+        each = matrix.reshape(-1, n, n)
+        L = blocks.cholesky([[each[:, i, j] for j in range(n)] for i in range(n)])
+        if not all(np.all(row[i] > 0.0) for i, row in enumerate(L)):
             raise SolveError(f"{what} has no square root: it is not positive definite")
 
     def _block(self, operand: Node, k: int) -> str:
@@ -69,7 +73,7 @@ class Watch:
         named = self.model.bodies if operand.target is BODY else self.model.joints
         return f"`{operand}` at {operand.target.name} {named[k].name!r}"
 
-    def _dense(self, A: Sequence, operand: Node) -> None:
+    def _dense(self, A: Sequence, operand: Node, eliminate: Any) -> None:
         """A matrix of points or coordinates; of these, the joint that it hardly resists."""
         matrix = np.real(_array(A))
         if inverse_or_none(matrix) is not None:

@@ -117,7 +117,7 @@ def check_configuration(model: Model, name: str, q: ArrayLike) -> np.ndarray:
             if np.any(np.abs(square - 1.0) > QUATERNION_TOLERANCE):
                 worst = float(np.sqrt(np.abs(square)).flat[np.argmax(np.abs(square - 1.0))])
                 raise InputError(
-                    f"{name}: the quaternion of joint {joint.name!r} has length {worst:.6g}; "
+                    f"{name}: the quaternion of joint {joint.name!r} has length {worst:.9g}; "
                     "expected 1 (x, y, z, w order; divide it by its length)"
                 )
     return array

@@ -267,6 +267,11 @@ class Model:
                 q[joint.q] = _draw_within(joint.limits, q[joint.q.start], rng)
         return q
 
+    @cached_property
+    def functions(self) -> dict:
+        """What was compiled for this machine; it dies with it."""
+        return {}
+
     def __getstate__(self) -> dict:
         """What the machine is; functions compiled for it, and what was computed once, stay here."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -56,7 +56,7 @@ def one(seat: Seat) -> list[Scalar]:
 def reciprocal(seat: Seat, x: Vector, operand: Any) -> list[Scalar]:
     """1 / x of a scalar."""
     if seat.watch is not None:
-        seat.watch("inverse", operand, seat.k, [x])
+        seat.watch("inverse", operand, seat.k, [x], blocks.general_inverse)
     return [blocks.over(1, x[0])]
 
 
@@ -164,12 +164,12 @@ def general_inverse(seat: Seat, A: Matrix, operand: Any) -> list[list[Scalar]]:
 @step
 def cholesky(seat: Seat, W: Matrix, operand: Any) -> list[list[Scalar]]:
     """The lower L with W = L L*; of a body in link axes, for what is lower depends on them."""
+    turns = operand.target is BODY and not seat.link.is_link_frame
+    public = _turned(seat.link.to_link_force, W) if turns else W
     if seat.watch is not None:
-        seat.watch("root", operand, seat.k, W)
-    if operand.target is not BODY or seat.link.is_link_frame:
-        return blocks.cholesky(W)
-    L = blocks.cholesky(_turned(seat.link.to_link_force, W))
-    return _turned(seat.link.from_link_force, L)
+        seat.watch("root", operand, seat.k, public)
+    L = blocks.cholesky(public)
+    return _turned(seat.link.from_link_force, L) if turns else L
 
 
 def _turned(turn: Callable, A: Matrix) -> list[list[Scalar]]:
@@ -180,7 +180,7 @@ def _turned(turn: Callable, A: Matrix) -> list[list[Scalar]]:
 
 def _watched(seat: Seat, operand: Any, A: Matrix, invert: Callable) -> list[list[Scalar]]:
     if seat.watch is not None:
-        seat.watch("inverse", operand, seat.k, A)
+        seat.watch("inverse", operand, seat.k, A, invert)
     return invert(A)
 
 
@@ -235,7 +235,7 @@ def dense_solve(seat: Seat, A: Matrix, b: Vector, is_positive: bool, operand: An
     Inertias and its branch-induced sparsity).
     """
     if seat.watch is not None:
-        seat.watch("dense", A, operand)
+        seat.watch("dense", A, operand, eliminated if is_positive else None)
     if is_positive:
         return solve_symmetric(A, b)
     return blocks.apply(blocks.general_inverse(A), b)
@@ -245,24 +245,31 @@ def dense_solve(seat: Seat, A: Matrix, b: Vector, is_positive: bool, operand: An
 def dense_inverse(seat: Seat, A: Matrix, is_positive: bool, operand: Any) -> list[list[Scalar]]:
     """A^-1 of a dense matrix; by LDL' if A is positive."""
     if seat.watch is not None:
-        seat.watch("dense", A, operand)
+        seat.watch("dense", A, operand, blocks.factored if is_positive else None)
     return blocks.symmetric_inverse(A) if is_positive else blocks.general_inverse(A)
 
 
-def solve_symmetric(A: Matrix, b: Vector) -> list[Scalar]:
-    """A^-1 b by A = L* D L, L unit lower triangular, structural zeros skipped."""
-    n = len(b)
-    W, x = [list(row) for row in A], list(b)
-    for k in range(n - 1, -1, -1):
+def eliminated(A: Matrix) -> list[list[Scalar]]:
+    """A = L* D L from the last row on: L, unit lower triangular, below the diagonal, 1/D on it."""
+    W = [list(row) for row in A]
+    for k in range(len(W) - 1, -1, -1):
         row = {i: W[k][i] for i in range(k) if not is_zero(W[k][i])}
-        inverse = blocks.over(1, W[k][k])
+        W[k][k] = blocks.over(1, W[k][k])
         for i, entry in row.items():
-            l = W[k][i] = times(entry, inverse)
-            x[i] = minus(x[i], times(l, x[k]))
+            l = W[k][i] = times(entry, W[k][k])
             for j, other in row.items():
                 if j <= i:
                     W[i][j] = minus(W[i][j], times(l, other))
-        x[k] = times(x[k], inverse)
+    return W
+
+
+def solve_symmetric(A: Matrix, b: Vector) -> list[Scalar]:
+    """A^-1 b by A = L* D L, structural zeros skipped."""
+    W, x, n = eliminated(A), list(b), len(b)
+    for k in range(n - 1, -1, -1):
+        for i in range(k):
+            x[i] = minus(x[i], times(W[k][i], x[k]))
+        x[k] = times(x[k], W[k][k])
     for k in range(n):
         for i in range(k):
             x[k] = minus(x[k], times(W[k][i], x[i]))

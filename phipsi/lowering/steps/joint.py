@@ -6,7 +6,6 @@ from typing import Any
 
 from phipsi.lowering import blocks
 from phipsi.lowering.blocks import is_one, is_zero, minus, times
-from phipsi.lowering.letters import joint_axis
 from phipsi.lowering.seat import Seat, step
 from phipsi.scalars import Scalar
 from phipsi.spatial import Matrix, Vector
@@ -36,16 +35,16 @@ def map_rate(seat: Seat, q: Vector, beta: Vector) -> list[list[Scalar]]:
 @step
 def map_derivative(seat: Seat, q: Vector, *joint_and_axis: Any) -> list[list[Scalar]]:
     """Gamma(i,a) at joint i, zero elsewhere."""
-    i, axis = joint_axis(seat.model, *joint_and_axis)
-    rate = seat.link.map_derivative(q, axis) if seat.k == i else None
+    axis = seat.own_axis(joint_and_axis)
+    rate = None if axis is None else seat.link.map_derivative(q, axis)
     return blocks.zero_matrix(6, seat.link.nv) if rate is None else rate
 
 
 @step
 def axis(seat: Seat, H_star: Matrix, *joint_and_axis: Any) -> list[Scalar]:
     """H*(i) e_a at joint i, zero elsewhere."""
-    i, axis = joint_axis(seat.model, *joint_and_axis)
-    return [row[axis] for row in H_star] if seat.k == i else blocks.zeros(6)
+    axis = seat.own_axis(joint_and_axis)
+    return blocks.zeros(6) if axis is None else [row[axis] for row in H_star]
 
 
 @step

@@ -14,7 +14,7 @@ from phipsi.spatial import Matrix, Vector
 @step
 def gravity(seat: Seat) -> list[Scalar]:
     """-[0; g]."""
-    return [0, 0, 0, *(-float(x) for x in seat.model.gravity)]
+    return [0, 0, 0, *(-x for x in seat.model.gravity)]
 
 
 @step
@@ -67,7 +67,7 @@ def potential(seat: Seat, pose: Vector) -> list[Scalar]:
     """-m g . x of the mass centre."""
     body, g = seat.link.inertia, seat.model.gravity
     x = blocks.add(pose[9:], blocks.apply(_axes(pose), body.com))
-    return [blocks.dot([-body.mass * float(y) for y in g], x)]
+    return [blocks.dot([-body.mass * y for y in g], x)]
 
 
 @step

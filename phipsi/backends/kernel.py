@@ -1,0 +1,180 @@
+"""From a graph to the LLVM IR of a kernel: the code of one tile.
+
+    i64 kernel(ins, outs, work, tables)
+
+A tile holds W states side by side, entry e of lane l at `e W + l`. The graph is
+cut into internal functions of bounded length, since the time to generate code
+grows faster than the length of a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+
+from phipsi.backends import elementary
+from phipsi.backends.partition import Partition, Task
+from phipsi.backends.write import NodeWriter, Width, declarations
+from phipsi.graph.graph import Node
+
+PART = 800  # nodes of one internal function: from 500 to 1,000 the code is equally fast
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The IR of a kernel.
+
+    Args:
+        text: a whole module.
+        work: how many numbers per lane the workspace takes.
+        parts: how many internal functions there are.
+    """
+
+    text: str
+    work: int
+    parts: int
+
+
+class PartWriter(NodeWriter):
+    """The text of one internal function."""
+
+    def __init__(self, partition: Partition, number: int, width: Width):
+        super().__init__(width, partition.fused)
+        self.partition, self.number = partition, number
+        self.inputs = {name: f"%in{i}" for i, name in enumerate(partition.task.inputs)}
+
+    def write(self, wanted: dict[Node, list[tuple[int, int]]], checks: set[Node]) -> str:
+        """The whole function; it returns the lanes where a check fails.
+
+        Args:
+            wanted: which entries of which outputs a value is.
+            checks: what must be true.
+        """
+        for node in self.partition.parts[self.number]:
+            if node.op == "less":
+                if node in checks:
+                    self.check(node)
+            elif not self.partition.is_absorbed(node):
+                value = self.compute(node)
+                for output, entry in wanted.get(node, ()):
+                    self.store(value, f"%out{output}", entry)
+                if node in self.partition.place:
+                    self.store(value, "%work", self.partition.place[node])
+        if self.number == 0:
+            for node, i in self.partition.angles.items():
+                self.store(self.read(node), "%work", i)
+        if self.number == len(self.partition.parts) - 1:
+            self._store_others(wanted)
+        failed = self.failed()
+        body = "\n  ".join([*self.lines, f"ret i64 {failed}"])
+        parameters = ", ".join(f"ptr noalias {x}" for x in pointers(self.partition.task))
+        return f"define internal i64 @part{self.number}({parameters}) #0 {{\n  {body}\n}}"
+
+    def _store_others(self, wanted: dict[Node, list[tuple[int, int]]]) -> None:
+        """The outputs that no part makes: inputs, numbers, sines of the loop; zeros are filled."""
+        made = set(chain.from_iterable(self.partition.parts))
+        for node, places in wanted.items():
+            if node not in made and node is not self.partition.task.graph.zero:
+                for output, entry in places:
+                    self.store(self.read(node), f"%out{output}", entry)
+
+    def fetch(self, node: Node) -> str:
+        """From an input, from the loop of sines and cosines, or from another part."""
+        if node.op == "input":
+            argument, entry = node.data
+            return self.load(self.inputs[argument], entry)
+        if self.partition.is_looped(node):
+            angles = self.partition.angles
+            which = 1 if node.op == "sin" else 2
+            return self.load("%work", angles[node.args[0]] + len(angles) * which)
+        return self.load("%work", self.partition.place[node])
+
+
+# -- the whole kernel --------------------------------------------------------------------------
+
+
+def write_kernel(task: Task, lanes: int, limit: int = PART) -> Kernel:
+    """The IR of a task.
+
+    Args:
+        task: what to compute.
+        lanes: states side by side, 1, 2, 4 or 8.
+        limit: nodes of one internal function.
+    """
+    partition, width = Partition(task, limit), Width(lanes)
+    wanted: dict[Node, list[tuple[int, int]]] = {}
+    for o, entries in enumerate(task.outputs):
+        for e, node in enumerate(entries):
+            wanted.setdefault(node, []).append((o, e))
+    writers = [PartWriter(partition, i, width) for i in range(len(partition.parts))]
+    texts = [writer.write(wanted, set(task.checks)) for writer in writers]
+    needed = {name for writer in writers for name in writer.called}
+    if partition.angles:
+        needed.add("sincos_array")
+    texts += [_main(partition, width), elementary.source(lanes, sorted(needed))]
+    text = "\n".join([*texts, *declarations(texts, width), width.attributes])
+    return Kernel(text, partition.work, len(partition.parts))
+
+
+def pointers(task: Task) -> list[str]:
+    """The names of all tiles and of the workspace."""
+    ins = [f"%in{i}" for i in range(len(task.inputs))]
+    return [*ins, *(f"%out{i}" for i in range(len(task.outputs))), "%work"]
+
+
+def _main(partition: Partition, width: Width) -> str:
+    """The function that calls the parts, the loop of sines and cosines after the first, and
+    what fills stretches of zeros."""
+    lines: list[str] = []
+    task = partition.task
+    for array, count in (("in", len(task.inputs)), ("out", len(task.outputs))):
+        for i in range(count):
+            lines.append(f"%{array}.at{i} = getelementptr ptr, ptr %{array}s, i64 {i}")
+            lines.append(f"%{array}{i} = load ptr, ptr %{array}.at{i}")
+    listed = ", ".join(f"ptr {x}" for x in pointers(task))
+    failed = "0"
+    for i in range(len(partition.parts)):
+        lines.append(f"%f{i} = call i64 @part{i}({listed})")
+        lines.append(f"%g{i} = or i64 {failed}, %f{i}")
+        failed = f"%g{i}"
+        if i == 0 and partition.angles:
+            n = len(partition.angles)
+            for j in (1, 2):
+                at = width.bytes * n * j
+                lines.append(f"%angles{j} = getelementptr i8, ptr %work, i64 {at}")
+            lines.append(f"call void @sincos_array(ptr %work, ptr %angles1, ptr %angles2, i64 {n})")
+    zeros = [
+        f"call void @fill(ptr %out{o}, i64 {start}, i64 {stop})"
+        for o, entries in enumerate(task.outputs)
+        for start, stop in _stretches(entries, task.graph.zero)
+    ]
+    body = "\n  ".join([*lines, *zeros, f"ret i64 {failed}"])
+    main = f"define i64 @kernel(ptr %ins, ptr %outs, ptr %work, ptr %tables) #0 {{\n  {body}\n}}"
+    return main + (_fill(width) if zeros else "")
+
+
+def _stretches(entries: Sequence[Node], zero: Node) -> Iterator[tuple[int, int]]:
+    """Where entries are zero: from, and up to but without."""
+    for is_zero, group in groupby(enumerate(entries), key=lambda x: x[1] is zero):
+        if is_zero:
+            found = [e for e, _ in group]
+            yield found[0], found[-1] + 1
+
+
+def _fill(width: Width) -> str:
+    """Zeros into the entries from start to stop of a tile."""
+    return f"""
+define internal void @fill(ptr %tile, i64 %start, i64 %stop) #0 {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [%start, %entry], [%next, %loop]
+  %at = getelementptr {width.number}, ptr %tile, i64 %i
+  store {width.number} {width.constant(0.0)}, ptr %at, align {width.bytes}
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %stop
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}}"""

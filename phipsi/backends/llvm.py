@@ -1,0 +1,169 @@
+"""LLVM IR as text becomes machine code in memory.
+
+Each module is parsed in a context of its own, since LLVM keeps the constants of
+a context until the context dies, and is turned into an object file, from which
+the code is loaded. So nothing of the IR stays behind, and what was loaded goes
+when its `Code` goes. LLVM's optimisation passes are left out: they add nothing
+to straight code without repetitions.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import RLock
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from phipsi.errors import BackendError
+
+# One thread at a time compiles, and llvmlite lets one thread at a time into LLVM. A child process
+# that is forked while another thread does would wait for their locks forever: so a fork waits
+# first, in the order in which a thread that compiles takes the locks.
+compiling = RLock()
+_locks = [x for x in (compiling, getattr(llvm.ffi.lib, "_lock", None)) if x is not None]
+
+
+def _enter() -> None:
+    for lock in _locks:
+        lock.__enter__()
+
+
+def _leave() -> None:
+    for lock in reversed(_locks):
+        lock.__exit__(None, None, None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_enter, after_in_parent=_leave, after_in_child=_leave)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What code is made for.
+
+    Args:
+        cpu: its name, as LLVM calls it.
+        features: those it has and has not, such as "+avx2,-avx512f"; "" for those of the name.
+        lanes: how many doubles one register holds, the width of a tile.
+    """
+
+    cpu: str
+    features: str
+    lanes: int
+
+    @staticmethod
+    @lru_cache(maxsize=1)
+    def host() -> Target:
+        """The processor that this runs on."""
+        has = llvm.get_host_cpu_features()
+        lanes = 8 if has.get("avx512f") else 4 if has.get("avx2") else 2
+        return Target(llvm.get_host_cpu_name(), has.flatten(), lanes)
+
+
+_forced: ContextVar[Target | None] = ContextVar("_forced", default=None)
+
+
+def current_target() -> Target:
+    """The processor that this runs on, or what `forced` put in its place."""
+    return _forced.get() or Target.host()
+
+
+@contextmanager
+def forced(target: Target) -> Iterator[Target]:
+    """Code that is made inside is made for this target; the host must be able to run it."""
+    token = _forced.set(target)
+    try:
+        yield target
+    finally:
+        _forced.reset(token)
+
+
+class Code:
+    """Machine code in memory, for as long as this object lives.
+
+    Args:
+        object_file: what `compile_object` made.
+        target: what it was made for.
+    """
+
+    def __init__(self, object_file: bytes, target: Target):
+        self.target = target
+        context = llvm.create_context()
+        module = llvm.parse_assembly("", context)
+        self._engine = llvm.create_mcjit_compiler(module, _target_machine(target, 0))
+        # Not at exit: a thread may still be inside.
+        weakref.finalize(self, _free, self._engine, context).atexit = False
+        with llvm.ObjectFileRef.from_data(object_file) as objects:
+            self._engine.add_object_file(objects)
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function begins."""
+        address = self._engine.get_function_address(name)
+        assert address, f"no function {name!r} in this code"
+        return address
+
+
+def compile_module(text: str, target: Target, level: int = 2) -> Code:
+    """Compile IR and load it.
+
+    Args:
+        text: of one module.
+        target: what to make it for; the host must be able to run it.
+        level: of optimisation in code generation, 0 to 3.
+    """
+    return Code(compile_object(text, target, level), target)
+
+
+def compile_object(text: str, target: Target, level: int = 2) -> bytes:
+    """Compile IR into an object file."""
+    with _parsed(text) as module:
+        return _target_machine(target, level).emit_object(module)
+
+
+def assembly(text: str, target: Target, level: int = 2) -> str:
+    """The same code for a reader: what the assembler would be given."""
+    with _parsed(text) as module:
+        return _target_machine(target, level).emit_assembly(module)
+
+
+def architecture() -> str:
+    """The family of processors this runs on, such as x86_64 or aarch64."""
+    return llvm.get_triple_parts(llvm.get_process_triple()).Arch
+
+
+@contextmanager
+def _parsed(text: str) -> Iterator[Any]:
+    """A module that is sound."""
+    with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        module.verify()
+        yield module
+
+
+def _target_machine(target: Target, level: int) -> Any:
+    _initialize()
+    family = llvm.Target.from_triple(llvm.get_process_triple())
+    return family.create_target_machine(target.cpu, target.features, opt=level, jit=True)
+
+
+@lru_cache(maxsize=1)
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    try:
+        llvm.check_jit_execution()
+    except OSError as error:
+        raise BackendError(f"no machine code can run here: {error}") from error
+
+
+def _free(engine: Any, context: Any) -> None:
+    """The engine before the context in which its module lives."""
+    engine.close()
+    context.close()

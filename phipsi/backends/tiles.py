@@ -1,0 +1,425 @@
+"""LLVM IR that finds out, once for each call, how arguments lie in memory and how to move them.
+
+`survey` writes a view of each argument. One state is moved by `copy`. For tiles
+of W states, `enlist` makes jobs of a view: rows, each with the mover that suits
+it best (see `transpose`), so that nothing is left to decide for each tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from string import Template
+
+from phipsi.backends.transpose import ANY, BESIDE, LONG, LONG_PART, SHORT, movers
+from phipsi.scalars import HUGE
+
+# How an argument lies in memory: where its first state begins, the stride from state to state,
+# rows, columns, their strides, and whether each state is an ordinary, aligned array.
+VIEW = ("first", "stride", "rows", "columns", "row_stride", "step", "straight")
+VIEW_TYPE = "%view = type { ptr, i64, i64, i64, i64, i64, i64 }"
+
+
+def read_view(k: str) -> str:
+    """Lines that read the view of argument number `%k`, as `%k.first`, `%k.stride` and so on."""
+    place = f"  %{k}.view = getelementptr %view, ptr %views, i64 %{k}\n"
+    return place + _fields(f"%{k}.view", f"%{k}.")
+
+
+def _fields(place: str, prefix: str) -> str:
+    load = f"{prefix}fields = load %view, ptr {place}, align 8"
+    names = enumerate(VIEW)
+    return _listed(
+        [load, *(f"{prefix}{x} = extractvalue %view {prefix}fields, {n}" for n, x in names)]
+    )
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join("  " + line for line in lines)
+
+
+# ---------------------------------------------------------------- one state
+
+# `survey` writes the view of each argument. A matrix whose rows follow each other evenly is one
+# row; a single number has the stride of neighbours. `copy` moves one state, with any strides.
+ONE_STATE = """
+define internal void @survey(ptr %args, ptr %steps, ptr %plan, i64 %count, ptr %views) #0 {
+entry:
+  %shapes = getelementptr %plan, ptr %plan, i64 1
+  %cores = getelementptr i64, ptr %steps, i64 %count
+  br label %argument
+argument:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %argument ]
+  %core = phi ptr [ %cores, %entry ], [ %core.next, %argument ]
+  %first.at = getelementptr ptr, ptr %args, i64 %k
+  %first = load ptr, ptr %first.at, align 8
+  %stride.at = getelementptr i64, ptr %steps, i64 %k
+  %stride = load i64, ptr %stride.at, align 8
+  %shape.at = getelementptr %shape, ptr %shapes, i64 %k
+  %shape = load %shape, ptr %shape.at, align 8
+  %dimensions = extractvalue %shape %shape, 0
+  %height = extractvalue %shape %shape, 1
+  %width = extractvalue %shape %shape, 2
+  %core.next = getelementptr i64, ptr %core, i64 %dimensions
+  %core.last = getelementptr i64, ptr %core.next, i64 -1
+  %is_number = icmp eq i64 %dimensions, 0
+  %is_matrix = icmp eq i64 %dimensions, 2
+  %row_stride.at = select i1 %is_matrix, ptr %core, ptr %steps
+  %row_stride = load i64, ptr %row_stride.at, align 8
+  %column_stride.at = select i1 %is_number, ptr %steps, ptr %core.last
+  %column_stride = load i64, ptr %column_stride.at, align 8
+  %entries = mul i64 %height, %width
+  %length = mul i64 %width, %column_stride
+  %is_even = icmp eq i64 %row_stride, %length
+  %is_line = icmp eq i64 %height, 1
+  %is_column = icmp eq i64 %width, 1
+  %is_entry = icmp eq i64 %entries, 1
+  %is_flat = or i1 %is_line, %is_column
+  %is_one_row = or i1 %is_flat, %is_even
+  %rows = select i1 %is_one_row, i64 1, i64 %height
+  %columns = select i1 %is_one_row, i64 %entries, i64 %width
+  %evenly = select i1 %is_column, i64 %row_stride, i64 %column_stride
+  %step = select i1 %is_entry, i64 8, i64 %evenly
+  %address = ptrtoint ptr %first to i64
+  %places = or i64 %address, %stride
+  %odd = and i64 %places, 7
+  %is_aligned = icmp eq i64 %odd, 0
+  %is_dense = icmp eq i64 %step, 8
+  %is_array = and i1 %is_one_row, %is_dense
+  %is_straight = and i1 %is_array, %is_aligned
+  %straight = zext i1 %is_straight to i64
+  %v0 = insertvalue %view poison, ptr %first, 0
+  %v1 = insertvalue %view %v0, i64 %stride, 1
+  %v2 = insertvalue %view %v1, i64 %rows, 2
+  %v3 = insertvalue %view %v2, i64 %columns, 3
+  %v4 = insertvalue %view %v3, i64 %row_stride, 4
+  %v5 = insertvalue %view %v4, i64 %step, 5
+  %v6 = insertvalue %view %v5, i64 %straight, 6
+  %view = getelementptr %view, ptr %views, i64 %k
+  store %view %v6, ptr %view, align 8
+  %k.next = add i64 %k, 1
+  %k.more = icmp ult i64 %k.next, %count
+  br i1 %k.more, label %argument, label %done
+done:
+  ret void
+}
+
+define internal void @copy(ptr %to, i64 %to.row, i64 %to.step, ptr %from, i64 %from.row,
+                           i64 %from.step, i64 %rows, i64 %columns) #0 {
+entry:
+  br label %row
+row:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %row.end ]
+  %to.line = phi ptr [ %to, %entry ], [ %to.line.next, %row.end ]
+  %from.line = phi ptr [ %from, %entry ], [ %from.line.next, %row.end ]
+  br label %column
+column:
+  %j = phi i64 [ 0, %row ], [ %j.next, %column ]
+  %there = phi ptr [ %to.line, %row ], [ %there.next, %column ]
+  %here = phi ptr [ %from.line, %row ], [ %here.next, %column ]
+  %x = load double, ptr %here, align 1
+  store double %x, ptr %there, align 1
+  %there.next = getelementptr i8, ptr %there, i64 %to.step
+  %here.next = getelementptr i8, ptr %here, i64 %from.step
+  %j.next = add i64 %j, 1
+  %j.more = icmp ult i64 %j.next, %columns
+  br i1 %j.more, label %column, label %row.end
+row.end:
+  %to.line.next = getelementptr i8, ptr %to.line, i64 %to.row
+  %from.line.next = getelementptr i8, ptr %from.line, i64 %from.row
+  %i.next = add i64 %i, 1
+  %i.more = icmp ult i64 %i.next, %rows
+  br i1 %i.more, label %row, label %done
+done:
+  ret void
+}
+"""
+
+
+def watch_function(lanes: int) -> str:
+    """Definition of `watchW`: adds the squares of n entries of W lanes to a sum, four at a time."""
+    number = f"<{lanes} x double>" if lanes > 1 else "double"
+    words = {
+        "W": lanes,
+        "number": number,
+        "suffix": f"v{lanes}f64" if lanes > 1 else "f64",
+        "zero": "zeroinitializer" if lanes > 1 else "0.0",
+        "entry": 8 * lanes,
+    }
+    squares = "".join(_SQUARE.substitute(words, i=i) for i in range(4))
+    return _WATCH.substitute(words, squares=squares)
+
+
+_SQUARE = Template("""
+  %at$i = getelementptr $number, ptr %x, i64 $i
+  %x$i = load $number, ptr %at$i, align $entry
+  %s$i.next = call $number @llvm.fmuladd.$suffix($number %x$i, $number %x$i, $number %s$i)""")
+
+_WATCH = Template("""
+declare $number @llvm.fmuladd.$suffix($number, $number, $number)
+
+define internal $number @watch$W(ptr %first, i64 %n, $number %sum) #0 {
+entry:
+  %fours = lshr i64 %n, 2
+  %some = icmp ne i64 %fours, 0
+  br i1 %some, label %four, label %rest
+four:
+  %left = phi i64 [ %fours, %entry ], [ %left.next, %four ]
+  %x = phi ptr [ %first, %entry ], [ %x.next, %four ]
+  %s0 = phi $number [ %sum, %entry ], [ %s0.next, %four ]
+  %s1 = phi $number [ $zero, %entry ], [ %s1.next, %four ]
+  %s2 = phi $number [ $zero, %entry ], [ %s2.next, %four ]
+  %s3 = phi $number [ $zero, %entry ], [ %s3.next, %four ]
+$squares
+  %x.next = getelementptr $number, ptr %x, i64 4
+  %left.next = sub i64 %left, 1
+  %more = icmp ne i64 %left.next, 0
+  br i1 %more, label %four, label %collect
+collect:
+  %s01 = fadd $number %s0.next, %s1.next
+  %s23 = fadd $number %s2.next, %s3.next
+  %s = fadd $number %s01, %s23
+  br label %rest
+rest:
+  %y = phi ptr [ %first, %entry ], [ %x.next, %collect ]
+  %t = phi $number [ %sum, %entry ], [ %s, %collect ]
+  %single = and i64 %n, 3
+  %any = icmp ne i64 %single, 0
+  br i1 %any, label %one, label %done
+one:
+  %o.left = phi i64 [ %single, %rest ], [ %o.left.next, %one ]
+  %z = phi ptr [ %y, %rest ], [ %z.next, %one ]
+  %o = phi $number [ %t, %rest ], [ %o.next, %one ]
+  %number = load $number, ptr %z, align $entry
+  %o.next = call $number @llvm.fmuladd.$suffix($number %number, $number %number, $number %o)
+  %z.next = getelementptr $number, ptr %z, i64 1
+  %o.left.next = sub i64 %o.left, 1
+  %o.more = icmp ne i64 %o.left.next, 0
+  br i1 %o.more, label %one, label %done
+done:
+  %result = phi $number [ %t, %rest ], [ %o.next, %one ]
+  ret $number %result
+}
+""")
+
+
+# ---------------------------------------------------------------- W states
+
+# A row to be moved: where its first state begins, the stride from state to state, its place in the
+# tile, columns, their stride; the mover for tiles in which every lane has a state, and for others.
+JOB = ("first", "stride", "tile", "columns", "step", "whole", "part")
+JOB_TYPE = "%job = type { ptr, i64, ptr, i64, i64, ptr, ptr }"
+
+
+def tile_functions(lanes: int) -> str:
+    """Definitions of `tiles`, which does all that is done by tiles, and of what it calls."""
+    whole, part = (str(JOB.index(name)) for name in ("whole", "part"))
+    return Template(_ENLIST + _PREPARE + _TILES).substitute(
+        number=f"<{lanes} x double>",
+        view=_fields("%view", "%"),
+        W=lanes,
+        last=lanes - 1,
+        entry=8 * lanes,
+        bound=HUGE * HUGE,
+        short=SHORT,
+        long=LONG,
+        beside=BESIDE,
+        long_part=LONG_PART,
+        any=ANY,
+        whole=whole,
+        part=part,
+        do_still=_do("s", lanes, "0", str(lanes - 1), whole),
+        do_input=_do("i", lanes, "%state", "%last", "%mover"),
+        do_output=_do("o", lanes, "%state", "%last", "%mover"),
+    ) + movers(lanes)
+
+
+def _do(k: str, lanes: int, state: str, last: str, mover: str) -> str:
+    """Lines that do the job at `%k` for the W states from `state` on: `%k.sum` to `%k.sum.next`.
+
+    `mover` is the number of the field in which the mover is found. `%k.next` is the job after it.
+    """
+    number = f"<{lanes} x double>"
+    return _DO.substitute(k=k, number=number, state=state, last=last, mover=mover)
+
+
+_DO = Template("""
+  %$k.job = load %job, ptr %$k, align 8
+  %$k.first = extractvalue %job %$k.job, 0
+  %$k.stride = extractvalue %job %$k.job, 1
+  %$k.tile = extractvalue %job %$k.job, 2
+  %$k.columns = extractvalue %job %$k.job, 3
+  %$k.step = extractvalue %job %$k.job, 4
+  %$k.mover.at = getelementptr ptr, ptr %$k, i64 $mover
+  %$k.mover = load ptr, ptr %$k.mover.at, align 8
+  %$k.skipped = mul i64 $state, %$k.stride
+  %$k.at = getelementptr i8, ptr %$k.first, i64 %$k.skipped
+  %$k.sum.next = call $number %$k.mover(ptr %$k.at, i64 %$k.stride, ptr %$k.tile, i64 %$k.columns,
+                                  i64 %$k.step, i64 $last, $number %$k.sum)
+  %$k.next = getelementptr %job, ptr %$k, i64 1
+""")
+
+# Writes the jobs of a view, one for each row, and returns where the next job goes. The table lists
+# the movers that pack, or those that unpack.
+_ENLIST = """
+define internal ptr @enlist(ptr %view, ptr %tile, ptr %table, ptr %jobs) #0 {
+entry:
+$view
+  %length = mul i64 %columns, $entry
+  %is_dense = icmp eq i64 %step, 8
+  %is_beside = icmp eq i64 %stride, 8
+  %is_short = icmp ule i64 %columns, $short
+  %dense = select i1 %is_short, i64 %columns, i64 $long
+  %apart = select i1 %is_dense, i64 %dense, i64 $any
+  %whole = select i1 %is_beside, i64 $beside, i64 %apart
+  %by_one = select i1 %is_short, i64 $any, i64 $long_part
+  %part = select i1 %is_dense, i64 %by_one, i64 $any
+  %whole.at = getelementptr ptr, ptr %table, i64 %whole
+  %whole.mover = load ptr, ptr %whole.at, align 8
+  %part.at = getelementptr ptr, ptr %table, i64 %part
+  %part.mover = load ptr, ptr %part.at, align 8
+  %j0 = insertvalue %job poison, i64 %stride, 1
+  %j1 = insertvalue %job %j0, i64 %columns, 3
+  %j2 = insertvalue %job %j1, i64 %step, 4
+  %j3 = insertvalue %job %j2, ptr %whole.mover, 5
+  %j4 = insertvalue %job %j3, ptr %part.mover, 6
+  br label %row
+row:
+  %left = phi i64 [ %rows, %entry ], [ %left.next, %row ]
+  %job = phi ptr [ %jobs, %entry ], [ %job.next, %row ]
+  %r.at = phi ptr [ %first, %entry ], [ %r.at.next, %row ]
+  %r.tile = phi ptr [ %tile, %entry ], [ %r.tile.next, %row ]
+  %j5 = insertvalue %job %j4, ptr %r.at, 0
+  %j6 = insertvalue %job %j5, ptr %r.tile, 2
+  store %job %j6, ptr %job, align 8
+  %job.next = getelementptr %job, ptr %job, i64 1
+  %r.at.next = getelementptr i8, ptr %r.at, i64 %row_stride
+  %r.tile.next = getelementptr i8, ptr %r.tile, i64 %length
+  %left.next = sub i64 %left, 1
+  %more = icmp ne i64 %left.next, 0
+  br i1 %more, label %row, label %done
+done:
+  ret ptr %job.next
+}
+"""
+
+# The jobs of a call. Inputs that are the same for all states are packed here, once for all tiles:
+# the sum of their squares is returned.
+_PREPARE = """
+define internal $number @prepare(ptr %plan, ptr %workspace, ptr %views) #0 {
+entry:
+  %p = load %plan, ptr %plan, align 8
+  %nin = extractvalue %plan %p, 7
+  %nout = extractvalue %plan %p, 8
+  %count = add i64 %nin, %nout
+  %tiles = getelementptr %workspace, ptr %workspace, i64 1
+  %ones = getelementptr ptr, ptr %tiles, i64 %count
+  %jobs = getelementptr ptr, ptr %ones, i64 %count
+  br label %input
+input:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %input.end ]
+  %i.jobs = phi ptr [ %jobs, %entry ], [ %i.jobs.next, %input.end ]
+  %i.sum = phi $number [ zeroinitializer, %entry ], [ %i.sum.next, %input.end ]
+  %i.view = getelementptr %view, ptr %views, i64 %i
+  %i.tile.at = getelementptr ptr, ptr %tiles, i64 %i
+  %i.tile = load ptr, ptr %i.tile.at, align 8
+  %i.end = call ptr @enlist(ptr %i.view, ptr %i.tile, ptr @pack, ptr %i.jobs)
+  %i.stride.at = getelementptr %view, ptr %i.view, i64 0, i32 1
+  %i.stride = load i64, ptr %i.stride.at, align 8
+  %i.moves = icmp ne i64 %i.stride, 0
+  br i1 %i.moves, label %input.end, label %still
+still:
+  %s = phi ptr [ %i.jobs, %input ], [ %s.next, %still ]
+  %s.sum = phi $number [ %i.sum, %input ], [ %s.sum.next, %still ]
+$do_still
+  %s.more = icmp ne ptr %s.next, %i.end
+  br i1 %s.more, label %still, label %input.end
+input.end:
+  %i.jobs.next = phi ptr [ %i.end, %input ], [ %i.jobs, %still ]
+  %i.sum.next = phi $number [ %i.sum, %input ], [ %s.sum.next, %still ]
+  %i.next = add i64 %i, 1
+  %i.more = icmp ult i64 %i.next, %nin
+  br i1 %i.more, label %input, label %middle
+middle:
+  %middle.at = getelementptr %workspace, ptr %workspace, i64 0, i32 2
+  store ptr %i.jobs.next, ptr %middle.at, align 8
+  br label %output
+output:
+  %o = phi i64 [ %nin, %middle ], [ %o.next, %output ]
+  %o.jobs = phi ptr [ %i.jobs.next, %middle ], [ %o.jobs.next, %output ]
+  %o.view = getelementptr %view, ptr %views, i64 %o
+  %o.tile.at = getelementptr ptr, ptr %tiles, i64 %o
+  %o.tile = load ptr, ptr %o.tile.at, align 8
+  %o.jobs.next = call ptr @enlist(ptr %o.view, ptr %o.tile, ptr @unpack, ptr %o.jobs)
+  %o.next = add i64 %o, 1
+  %o.more = icmp ult i64 %o.next, %count
+  br i1 %o.more, label %output, label %done
+done:
+  %end.at = getelementptr %workspace, ptr %workspace, i64 0, i32 3
+  store ptr %o.jobs.next, ptr %end.at, align 8
+  ret $number %i.sum.next
+}
+"""
+
+# The states below `%tiled`, W at a time, and fewer at the end of the batch.
+_TILES = """
+define internal void @tiles(ptr %plan, ptr %workspace, ptr %views, i64 %states, i64 %tiled) #2 {
+entry:
+  %p = load %plan, ptr %plan, align 8
+  %kernel = extractvalue %plan %p, 2
+  %tables = extractvalue %plan %p, 5
+  %nin = extractvalue %plan %p, 7
+  %nout = extractvalue %plan %p, 8
+  %count = add i64 %nin, %nout
+  %still = call $number @prepare(ptr %plan, ptr %workspace, ptr %views)
+  %w = load %workspace, ptr %workspace, align 8
+  %work = extractvalue %workspace %w, 1
+  %middle = extractvalue %workspace %w, 2
+  %end = extractvalue %workspace %w, 3
+  %ins = getelementptr %workspace, ptr %workspace, i64 1
+  %outs = getelementptr ptr, ptr %ins, i64 %nin
+  %ones = getelementptr ptr, ptr %ins, i64 %count
+  %jobs = getelementptr ptr, ptr %ones, i64 %count
+  %some = icmp ne ptr %jobs, %middle
+  br label %tile
+tile:
+  %state = phi i64 [ 0, %entry ], [ %state.next, %tile.end ]
+  %left = sub i64 %states, %state
+  %others = sub i64 %left, 1
+  %last = call i64 @llvm.umin.i64(i64 %others, i64 $last)
+  %is_whole = icmp eq i64 %last, $last
+  %mover = select i1 %is_whole, i64 $whole, i64 $part
+  br i1 %some, label %input, label %run
+input:
+  %i = phi ptr [ %jobs, %tile ], [ %i.next, %input ]
+  %i.sum = phi $number [ %still, %tile ], [ %i.sum.next, %input ]
+$do_input
+  %i.more = icmp ne ptr %i.next, %middle
+  br i1 %i.more, label %input, label %run
+run:
+  %sum = phi $number [ %still, %tile ], [ %i.sum.next, %input ]
+  %huge = fcmp uge $number %sum, splat (double $bound)
+  %lanes = bitcast <$W x i1> %huge to i$W
+  %long = zext i$W %lanes to i64
+  %mask = call i64 %kernel(ptr %ins, ptr %outs, ptr %work, ptr %tables)
+  %either = or i64 %mask, %long
+  %wrong = icmp ne i64 %either, 0
+  br i1 %wrong, label %alarm, label %ready
+alarm:
+  %alarms = atomicrmw add ptr %plan, i64 1 monotonic, align 8
+  br label %ready
+ready:
+  br label %output
+output:
+  %o = phi ptr [ %middle, %ready ], [ %o.next, %output ]
+  %o.sum = phi $number [ zeroinitializer, %ready ], [ %o.sum.next, %output ]
+$do_output
+  %o.more = icmp ne ptr %o.next, %end
+  br i1 %o.more, label %output, label %tile.end
+tile.end:
+  %state.next = add i64 %state, $W
+  %more = icmp ult i64 %state.next, %tiled
+  br i1 %more, label %tile, label %done
+done:
+  ret void
+}
+"""

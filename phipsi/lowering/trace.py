@@ -1,0 +1,202 @@
+"""A program on a machine as one graph: every loop gone, every constant in its place.
+
+The interpreter runs on the inputs of a graph. What must not vanish becomes
+checks: truth values that machine code looks at while it computes. A check that
+holds guarantees that `Watch` would not complain; one that fails only says that
+`Watch` should look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from phipsi.algebra.node import Symbol
+from phipsi.algebra.spaces import SCALAR
+from phipsi.graph.graph import Graph, Node
+from phipsi.lowering import blocks
+from phipsi.lowering.blocks import is_zero, minus, plus, times
+from phipsi.lowering.interpret import Run
+from phipsi.lowering.letters import PIVOT
+from phipsi.lowering.machine import Located, Machine, Values
+from phipsi.lowering.program import Program
+from phipsi.lowering.watch import SINGULAR
+from phipsi.model.configuration import QUATERNION_TOLERANCE
+from phipsi.model.joints import JointKind
+from phipsi.scalars import Scalar, less
+
+ALERT = 1e3 * PIVOT  # a pivot below this makes Watch look: eigenvalues may be smaller than pivots
+DENSE_ALERT = 1e-10  # likewise of a matrix of the whole machine
+SYMMETRY = 1e-10  # of a matrix that has a root, relative to its trace; Watch allows ten times more
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The graph of a program.
+
+    Args:
+        graph: all nodes.
+        outputs: of each output its entries, row by row.
+        checks: what must be true.
+    """
+
+    graph: Graph
+    outputs: tuple[tuple[Node, ...], ...]
+    checks: tuple[Node, ...]
+
+
+class Checks:
+    """Takes note of what must not vanish, instead of looking at it as `Watch` does."""
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.found: dict[Node, None] = {}
+
+    def __call__(self, what: str, *arguments: Any) -> None:
+        getattr(self, f"_{what}")(*arguments)
+
+    def hold(self, *conditions: Any) -> None:
+        """Conditions that must hold; those known to hold need no check."""
+        for condition in conditions:
+            if condition is not True:
+                node = condition if isinstance(condition, Node) else self.graph.false
+                self.found[node] = None
+
+    def _pivot(self, joint: Any, D: Sequence, P: Sequence, L_star: Sequence) -> None:
+        """D_i of D = L D_i L* beside the inertia that the joint moves.
+
+        In place of the largest entries of P stand its traces, which are no
+        smaller: P is positive.
+        """
+        half = [plus(plus(P[i][i], P[i + 1][i + 1]), P[i + 2][i + 2]) for i in (0, 3)]
+        factor = blocks.factored(D)
+        for i, inverse in enumerate(row[i] for i, row in enumerate(factor)):
+            h = [row[i] for row in L_star]
+            squares = [blocks.dot(x, x) for x in (h[:3], h[3:])]
+            size = plus(times(squares[0], half[0]), times(squares[1], half[1]))
+            if not any(map(is_zero, squares)):
+                size = times(2.0, size)  # the quarters across count as well
+            if len(factor) == 1:
+                self.hold(_less(times(PIVOT, size), D[0][0]))
+            else:
+                self.hold(_less(0.0, inverse), _less(times(times(ALERT, size), inverse), 1.0))
+
+    def _inverse(self, operand: Any, k: int, A: Sequence, invert: Callable) -> None:
+        """|A^-1| |A|, entry by entry."""
+        sizes = [[_size(x) for x in row] for row in A]
+        for row in invert(A):
+            products = blocks.apply_transposed(sizes, [_size(x) for x in row])
+            self.hold(*(_less(x, SINGULAR) for x in products))
+
+    def _root(self, operand: Any, k: int, W: Sequence) -> None:
+        """Symmetry, and pivots that are positive beside their diagonal entries."""
+        n, trace = len(W), _sum(W[i][i] for i in range(len(W)))
+        for i in range(n):
+            for j in range(i):
+                if W[i][j] is not W[j][i]:
+                    difference = _size(minus(W[i][j], W[j][i]))
+                    self.hold(_less(difference, times(SYMMETRY, trace)))
+        for i, row in enumerate(blocks.factored(W)):
+            self.hold(_less(0.0, row[i]), _less(times(times(ALERT, W[i][i]), row[i]), 1.0))
+
+    def _dense(self, A: Sequence, operand: Any, eliminate: Callable | None) -> None:
+        """Of a positive matrix the pivots, of another the inverse."""
+        if eliminate is None:
+            self._inverse(operand, 0, A, blocks.general_inverse)
+            return
+        for i, row in enumerate(eliminate(A)):
+            share = times(DENSE_ALERT, times(A[i][i], row[i]))
+            self.hold(_less(0.0, row[i]), _less(share, 1.0))
+
+
+def _less(x: Scalar, y: Scalar) -> Any:
+    """Whether x < y, either of which may be a node."""
+    if isinstance(x, Node) or not isinstance(y, Node):
+        return less(x, y) if isinstance(x, Node) else bool(x < y)
+    return y.graph.less(x, y)
+
+
+def _size(x: Scalar) -> Scalar:
+    return x if type(x) is int else abs(x)
+
+
+def _sum(numbers: Iterable[Scalar]) -> Scalar:
+    return reduce(plus, numbers, 0)
+
+
+# -- inputs and outputs --------------------------------------------------------------------
+
+
+Shapes = Sequence[tuple[int, int]]  # rows and columns of each output
+
+
+def trace(
+    program: Program, machine: Machine, points: dict[tuple, list[int]], shapes: Shapes, graph: Graph
+) -> Trace:
+    """The graph of a program on a machine.
+
+    Args:
+        program: the loops.
+        machine: where they run.
+        points: of each list of points, the bodies that they are on.
+        shapes: of the outputs.
+        graph: an empty one; its limit is honoured by GraphTooLargeError.
+
+    Raises:
+        ZeroDivisionError: where a pivot is zero whatever the state.
+    """
+    checks = Checks(graph)
+    taken: list[dict[tuple[int, int], Scalar]] = [{} for _ in program.outputs]
+    values = symbolic_values(program, machine, points, graph)
+    for joint in machine.model.leaders:
+        check_quaternion(joint.kind, values.q[joint.q], checks)
+    Run(program, machine, values, [_adder(x) for x in taken], checks).run()
+    outputs = []
+    for found, (rows, columns) in zip(taken, shapes, strict=True):
+        places = ((i, j) for i in range(rows) for j in range(columns))
+        outputs.append(tuple(graph.node(found.get(place, 0)) for place in places))
+    return Trace(graph, tuple(outputs), tuple(checks.found))
+
+
+def symbolic_values(
+    program: Program, machine: Machine, points: dict[tuple, list[int]], graph: Graph
+) -> Values:
+    """Inputs of a graph in place of numbers: entry i of argument "q" has the key ("q", i)."""
+    model = machine.model
+
+    def numbers(name: str, n: int, start: int = 0) -> list[Node]:
+        return [graph.input((name, i)) for i in range(start, start + n)]
+
+    given: dict[Symbol, Any] = {}
+    for letter in program.free:
+        rows, columns = (machine.block_sizes(x, points) for x in (letter.target, letter.source))
+        if letter.source is SCALAR:
+            given[letter] = numbers(letter.name, sum(rows))
+            continue
+        given[letter], start = [], 0
+        for height, width in zip(rows, columns, strict=True):
+            block = [numbers(letter.name, width, start + i * width) for i in range(height)]
+            given[letter].append(block)
+            start += height * width
+    located: dict[tuple, Located] = {}
+    start = 0
+    for key, bodies in points.items():
+        located[key] = [(k, numbers("points", 3, start + 3 * e)) for e, k in enumerate(bodies)]
+        start += 3 * len(bodies)
+    return Values(numbers("q", model.nq), numbers("v", model.nv), given, located)
+
+
+def check_quaternion(kind: JointKind, q: Sequence[Scalar], checks: Checks) -> None:
+    """|x.x - 1| of the quaternion of a joint, if it has one."""
+    if kind.quaternion is not None:
+        x = q[kind.quaternion]
+        checks.hold(_less(abs(blocks.dot(x, x) - 1.0), QUATERNION_TOLERANCE))
+
+
+def _adder(taken: dict[tuple[int, int], Scalar]) -> Callable[[int, int, Scalar], None]:
+    def add(i: int, j: int, value: Scalar) -> None:
+        taken[i, j] = plus(taken.get((i, j), 0), value)
+
+    return add

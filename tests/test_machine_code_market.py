@@ -1,0 +1,126 @@
+"""Machine code of every path agrees with the interpreter, over machines and expressions.
+
+A path is a way to run: unrolled code of each width, rolled code of one lane and of many. Every
+expression is run rolled, and every other bundle of them unrolled, with widths and machines in
+turn, so that every machine is run both ways. `pytest tests/test_machine_code_market.py
+--whole-market` tries all on all: some hours.
+"""
+
+import functools
+
+import machines
+import numpy as np
+import pytest
+from expressions import FAMILIES
+from symbols import y
+from test_lowering_market import arguments, refused, situation
+
+import phipsi as pp
+from phipsi.backends import machine_code
+from phipsi.operators import Mass
+
+SCALE = 1e-2  # what counts as zero beside it: the market is of the size of one, in SI units
+CLOSE = 1e-10
+MEMBERS = 3  # expressions of one function
+PATHS = {
+    "unrolled, 1 lane": (True, 1),
+    "unrolled, 2 lanes": (True, 2),
+    "unrolled, 4 lanes": (True, 4),
+    "unrolled, 8 lanes": (True, 8),
+    "rolled, 1 lane": (False, 1),
+    "rolled, 4 lanes": (False, 4),
+}
+MACHINES = list(machines.MARKET)
+
+
+def bundles():
+    """The market in small bundles of expressions of one family."""
+    for family, members in FAMILIES.items():
+        names = list(members)
+        for start in range(0, len(names), MEMBERS):
+            chosen = names[start : start + MEMBERS]
+            named = {f"{family}: {x}": members[x] for x in chosen}
+            yield f"{family} {start // MEMBERS}", named
+
+
+BUNDLES = dict(bundles())
+
+
+def cases():
+    """Each bundle rolled, every other one unrolled, with widths and machines in turn."""
+    unrolled, rolled = ([x for x, how in PATHS.items() if how[0] is way] for way in (True, False))
+    for i, bundle in enumerate(BUNDLES):
+        for way, turn in ((rolled, i), (unrolled, i // 2)):
+            if way is rolled or i % 2:
+                machine = turn // len(way) + 5 * (turn % len(way))
+                yield MACHINES[machine % len(MACHINES)], bundle, way[turn % len(way)]
+
+
+def whole_market():
+    return ((machine, bundle, path) for machine in MACHINES for bundle in BUNDLES for path in PATHS)
+
+
+def pytest_generate_tests(metafunc):
+    if "bundle" in metafunc.fixturenames:
+        chosen = whole_market() if metafunc.config.getoption("--whole-market") else cases()
+        metafunc.parametrize(("machine", "bundle", "path"), list(chosen))
+
+
+@functools.lru_cache(maxsize=4)
+def expected(machine, bundle):
+    """What the interpreter says, one by one; an error is an answer too."""
+    model = situation(machine)[0]
+    known = refused(model)
+    asked = {name: x for name, x in BUNDLES[bundle].items() if name not in known}
+    return {name: (x, outcome(machine, [x], backend="numpy")) for name, x in asked.items()}
+
+
+def outcome(machine, members, **how):
+    try:
+        return pp.compile(situation(machine)[0], members, **how)(**arguments(machine, members))
+    except (pp.SolveError, pp.InputError, pp.BackendError) as error:
+        return error
+
+
+def test_machine_code_agrees_with_the_interpreter(machine, bundle, path, monkeypatch):
+    monkeypatch.setattr(machine_code, "SINGLE", 0)  # code of one lane has a path of its own
+    answers = expected(machine, bundle)
+    unroll, lanes = PATHS[path]
+    how = {"backend": "llvm", "unroll": unroll, "lanes": lanes}
+    sound = {x: answer[0] for x, answer in answers.values() if not isinstance(answer, Exception)}
+    if sound:
+        results = outcome(machine, list(sound), **how)
+        if isinstance(results, pp.BackendError):  # too large to be unrolled: nobody would
+            assert unroll and "too large" in str(results)
+            results = outcome(machine, list(sound), backend="llvm", lanes=lanes)
+        for (expression, answer), result in zip(sound.items(), results, strict=True):
+            assert result.shape == answer.shape, expression
+            scale = max(np.abs(answer).max(initial=0.0), SCALE)
+            assert np.abs(result - answer).max(initial=0.0) < CLOSE * scale, expression
+    for expression, answer in answers.values():
+        if isinstance(answer, Exception):
+            error = outcome(machine, [expression], **how)
+            assert type(error) is type(answer) and str(error) == str(answer), expression
+    situation(machine)[0].functions.clear()
+
+
+def test_every_machine_is_run_both_ways_and_every_expression_rolled():
+    chosen = list(cases())
+    ways = {unroll: [x for x in chosen if PATHS[x[2]][0] is unroll] for unroll in (True, False)}
+    assert {bundle for _, bundle, _ in ways[False]} == set(BUNDLES)
+    assert len(ways[True]) >= len(BUNDLES) // 2
+    for several in ways.values():
+        assert {machine for machine, _, _ in several} == set(MACHINES)
+    assert {path for _, _, path in chosen} == set(PATHS)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_results_have_the_same_bits_for_every_place_in_a_batch(path):
+    model = pp.examples.puma560()
+    unroll, lanes = PATHS[path]
+    rng = np.random.default_rng(5)
+    q, b = (rng.normal(size=(19, 6)) for _ in range(2))
+    function = pp.compile(model, Mass.inv @ y, backend="llvm", unroll=unroll, lanes=lanes)
+    together = function(q, None, b)
+    alone = np.array([function(*x) for x in zip(q, [None] * 19, b, strict=True)])
+    assert np.array_equal(together, alone)
