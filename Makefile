@@ -10,8 +10,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 HYPOTHESIS_PROFILE ?= ci
 PYTEST_FLAGS ?= -n auto --dist worksteal
 
+# --quick, or --only with some of the names that `make bench BENCH_FLAGS=--help` lists
+BENCH_FLAGS ?=
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs format clean named-python
+.PHONY: help demo test lint docs bench format clean named-python
 .DELETE_ON_ERROR:
 
 help:
@@ -19,6 +22,8 @@ help:
 	@echo 'make test    all checks: lint, docs, tests; a few minutes'
 	@echo 'make lint    ruff, mypy, import layers'
 	@echo 'make docs    build the documentation into docs/_build/html'
+	@echo 'make bench   measure against Pinocchio, CasADi and MuJoCo, into benchmarks/RESULTS.md'
+	@echo '             (needs a C compiler; BENCH_FLAGS=--quick for a short run, printed only)'
 	@echo 'make format  rewrite the sources in the house format'
 	@echo 'make clean   remove .venv, demo/ and everything else that was made here'
 	@echo
@@ -46,6 +51,9 @@ docs: $(VENV)/.dev
 	@echo '== docs'
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
+bench: $(VENV)/.bench
+	@$(BIN)/python -m benchmarks.run $(BENCH_FLAGS)
+
 format: $(VENV)/.dev
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
@@ -64,6 +72,11 @@ $(VENV)/.demo: pyproject.toml $(VENV)/.created
 $(VENV)/.dev: pyproject.toml $(VENV)/.created
 	@echo '== installing phipsi and what its checks need (a few minutes the first time)'
 	@$(PIP) --editable '.[dev,docs,peers,plot]'
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml $(VENV)/.created
+	@echo '== installing phipsi and what it is measured against'
+	@$(PIP) --editable '.[bench]'
 	@touch $@
 
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))

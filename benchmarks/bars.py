@@ -1,0 +1,130 @@
+"""The bars that a run must clear: ratios within the run, and the seconds that compiling takes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from .contender import BATCH, CALL, CHECKED, OURS
+from .results import Chain, Results
+from .robots import FILES
+from .tasks import TASKS
+
+ARMS = ("ur5", "panda")
+OTHERS = ("solo12", "talos", "g1")
+MATRICES = ("mass", "mass-inverse")
+MANY = 1024  # states
+FEW, LOTS = 1_000, 100_000  # bodies
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A number that must be at least, or at most, as large as a bound.
+
+    Args:
+        what: is measured.
+        measured: None where the run left it out.
+        bound: to clear.
+        aim: what would be better still.
+        at_most: whether less is better.
+        unit: follows the numbers.
+    """
+
+    what: str
+    measured: float | None
+    bound: float
+    aim: float | None = None
+    at_most: bool = False
+    unit: str = "×"
+
+    @property
+    def verdict(self) -> str:
+        """Met, not met, or not measured."""
+        if self.measured is None:
+            return "not measured"
+        met = self.measured <= self.bound if self.at_most else self.measured >= self.bound
+        return "met" if met else "not met"
+
+
+def bars_of(results: Results) -> list[Bar]:
+    """All bars, in the order in which they were set."""
+    return [
+        *_batches(results),
+        *_matrices(results),
+        *_single_calls(results),
+        *_rates(results),
+        Bar("Talos, free base, compiled cold", results.cold, 2.0, at_most=True, unit=" s"),
+        *_growth(results.chains),
+    ]
+
+
+def _batches(results: Results) -> Iterator[Bar]:
+    """Vectors, beside Pinocchio's C++ batch."""
+    for robots, bound, aim in ((ARMS, 30, 40), (OTHERS, 25, 30)):
+        for robot in robots:
+            found = _ratio(results, robot, "forward", MANY, BATCH)
+            yield Bar(f"{_many(robot, 'forward')} {BATCH}", found, bound, aim)
+    for robot in FILES:
+        found = _ratio(results, robot, "inverse", MANY, BATCH)
+        yield Bar(f"{_many(robot, 'inverse')} {BATCH}", found, 20)
+
+
+def _matrices(results: Results) -> Iterator[Bar]:
+    """Of small robots beside Pinocchio's call, of large ones beside copying as many bytes."""
+    for robot, task in product(ARMS, MATRICES):
+        found = _ratio(results, robot, task, MANY, CALL)
+        yield Bar(f"{_many(robot, task)} {CALL}", found, 12)
+    for robot, task in product(OTHERS, MATRICES):
+        cell = results.cell(robot, task, MANY)
+        found = _percent(cell and cell.copy)
+        yield Bar(f"{_many(robot, task)} the machine's copy rate", found, 50, unit=" %")
+
+
+def _single_calls(results: Results) -> Iterator[Bar]:
+    """One state: the compiled function and the checked one, beside Pinocchio's call."""
+    for ours, text in ((OURS, "compiled function"), (CHECKED, CHECKED)):
+        for task, robot in product(TASKS, FILES):
+            cell = results.cell(robot, task, 1)
+            found = None if cell is None else cell.ratios[CALL] / cell.ratios[ours]
+            bound = 1.0 if ours == CHECKED else 1.7 if robot == "ur5" else 2.0
+            what = f"{FILES[robot][0]}, {TASKS[task].name}, one state by the {text} beside {CALL}"
+            yield Bar(what, found, bound)
+
+
+def _rates(results: Results) -> Iterator[Bar]:
+    """The compute rate, where results are few."""
+    for robot, bound in (("ur5", 60), ("panda", 60), ("talos", 45)):
+        cell = results.cell(robot, "forward", MANY)
+        found = _percent(cell and cell.peak)
+        yield Bar(f"{_many(robot, 'forward')} the FMA peak", found, bound, unit=" %")
+
+
+def _growth(chains: Sequence[Chain]) -> Iterator[Bar]:
+    """Flops exactly, time nearly linear."""
+    last = next((chain for chain in chains if chain.bodies == LOTS), None)
+    alike = [chain for chain in chains if last and chain.path == last.path]
+    what = f"chain of {LOTS:,} bodies, flops away from linear growth"
+    found = _nonlinearity(alike) if len(alike) > 2 else None
+    yield Bar(what, found, 0, at_most=True, unit="")
+    what = f"chain of {LOTS:,} bodies, time per body beside {FEW:,} bodies"
+    yield Bar(what, last and last.growth, 2.0, at_most=True)
+
+
+def _nonlinearity(chains: Sequence[Chain]) -> float:
+    """How many flops the chains between are off the line through the first and the last."""
+    first, *between, last = chains
+    slope = (last.flops - first.flops) / (last.bodies - first.bodies)
+    lines = (first.flops + slope * (x.bodies - first.bodies) for x in between)
+    return max(abs(x.flops - line) for x, line in zip(between, lines, strict=True))
+
+
+def _ratio(results: Results, robot: str, task: str, batch: int, peer: str) -> float | None:
+    cell = results.cell(robot, task, batch)
+    return cell and cell.ratios[peer]
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _many(robot: str, task: str) -> str:
+    return f"{FILES[robot][0]}, {TASKS[task].name}, {MANY:,} states beside"

@@ -1,0 +1,216 @@
+"""Results as a page: bars first, then every table."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from .bars import FEW, MANY, Bar, bars_of
+from .contender import BATCH, CALL, CASADI, CHECKED, IN_PLACE, MUJOCO, OURS
+from .ours import VARIANTS
+from .pinocchio_peer import LOOP
+from .results import SINCOS, Cell, Chain, Made, Results
+from .robots import FILES
+from .tasks import TASKS, Task
+
+PEERS = (CHECKED, CALL, BATCH, CASADI, MUJOCO)
+
+INTRODUCTION = f"""\
+# Benchmarks
+
+Written by `make bench`, which sets up what it needs, a C compiler apart. Everything ran in one \
+process, on one thread; times are microseconds of the processor per state, at best. Contenders \
+were timed in turn, round after round: in parentheses stands how many times as long as `{OURS}` \
+each took, the median of the rounds. Before anything was timed, all answers agreed to 1e-9. Mimic \
+joints move independently, here and for every peer.
+
+- `{OURS}`: the function of `pp.compile`, called from Python; its result is a new array. \
+`{CHECKED}`: `pp.forward_dynamics` and its like. `{IN_PLACE}`: the function's gufunc, into an \
+array that is there.
+- `{CALL}`: `aba`, `rnea`, `crba`, `computeMinverse` from Python, state by state (of large batches \
+the first {LOOP}). `{BATCH}`: \
+`abaInParallel`, `rneaInParallel` on one thread; matrices have no such function, and what they \
+are compared with includes Pinocchio's Python call.
+- `{CASADI}`: CasADi's C code of the graph of our own loops, `-O3 -march=native`, in a loop of C. \
+The wheel of Pinocchio is built without AVX and FMA, and has no CasADi interface: this column \
+tells what a C compiler that may use all of the processor makes of scalar code.
+- `{MUJOCO}`: `mj_forward`, `mj_inverse`, `mj_crb` with `mj_fullM`, and `mj_factorM` with \
+`mj_solveM`, in a loop of C, on a model with our parameters and without contacts, limits and \
+damping. The physics is the same; the first two go through all stages of a simulator.
+- peak: (sums + products + quotients + {SINCOS} for each sine with its cosine) per second, beside \
+a loop of independent fused multiply-adds, which count as two, in the same rounds. Operations that \
+CasADi's graph does without are not counted. copy: bytes of results per second, beside `np.copyto` \
+of arrays that no cache holds, in the same rounds.
+"""
+
+FUNCTIONS = """\
+What default options compile: operations of one state, and the seconds that it takes to make the \
+machine code.
+"""
+
+GROWTH = f"""\
+Forward dynamics of `pp.chain(n)` at one state, all per body: flops, microseconds, how many times \
+the time at {FEW:,} bodies, and by how much a process of its own grows by the model and by \
+compiling and calling the function. Pinocchio's data holds tensors of nv³ numbers, tens of \
+gigabytes for 1,000 bodies.
+"""
+
+
+def page(results: Results, host: Mapping[str, str]) -> str:
+    """The whole page, of what was measured."""
+    parts = [INTRODUCTION, *_section("Where it ran", _host(results, host))]
+    parts += _section("Bars", _bars(bars_of(results)))
+    for key, task in TASKS.items():
+        cells = [cell for cell in results.cells if cell.task == key]
+        if cells:
+            parts += _section(_capital(task.name), peer_table(cells))
+            parts.append(own_table(cells, task))
+    if results.made:
+        parts += _section("Functions", f"{FUNCTIONS}\n{made_table(results.made)}")
+    if results.chains:
+        parts += _section("Growth", f"{GROWTH}\n{chain_table(results.chains)}")
+    return "\n".join(parts)
+
+
+def _section(title: str, text: str) -> list[str]:
+    return [f"## {title}\n", text]
+
+
+def _host(results: Results, host: Mapping[str, str]) -> str:
+    lines = [f"- {name}: {value}" for name, value in host.items()]
+    robots = ", ".join(f"{title} `{file}` ({base} base)" for title, file, base in FILES.values())
+    lines.append(f"- robots, of example-robot-data: {robots}")
+    peaks = ", ".join(f"{1e-9 * x:.1f} with {lanes}" for lanes, x in results.peaks.items())
+    lines.append(f"- FMA peak, Gflop/s by lanes: {peaks}")
+    if results.cells:
+        busy = [cell.busy for cell in results.cells]
+        lines.append(f"- seconds of the processor per second: {min(busy):.2f} to {max(busy):.2f}")
+    aba = results.cell("ur5", "forward", MANY)
+    if aba is not None:
+        overhead = aba.micros[CALL] - aba.micros[BATCH]
+        lines.append(f"- Pinocchio's Python call as such: {digits(overhead)} us, that of `aba`")
+    return "\n".join(lines) + "\n"
+
+
+# -- tables --------------------------------------------------------------------------------
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown that is one in a terminal, too: the first column left, others right."""
+    rows = [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        first, *rest = zip(cells, widths, strict=True)
+        padded = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]
+        return f"| {' | '.join(padded)} |"
+
+    rule = [f"-{'-' * widths[0]}-", *(f"-{'-' * width}:" for width in widths[1:])]
+    return "\n".join([line(head), f"|{'|'.join(rule)}|", *map(line, rows)]) + "\n"
+
+
+def digits(x: float | None) -> str:
+    """Three significant digits, never an exponent; a dash for nothing."""
+    if x is None:
+        return "-"
+    if x == 0:
+        return "0"
+    return f"{x:,.{max(0, 2 - math.floor(math.log10(abs(x))))}f}"
+
+
+def _bars(bars: Sequence[Bar]) -> str:
+    verdicts = [bar.verdict for bar in bars]
+    counts = ", ".join(f"{verdicts.count(x)} {x}" for x in dict.fromkeys(verdicts))
+    return f"{counts}.\n\n{bar_table(bars)}"
+
+
+def bar_table(bars: Sequence[Bar]) -> str:
+    """Every bar with its measure and its verdict."""
+
+    def number(x: float | None, unit: str) -> str:
+        return "-" if x is None else f"{digits(x)}{unit}"
+
+    rows = []
+    for bar in bars:
+        sign = "≤" if bar.at_most else "≥"
+        bound = f"{sign} {bar.bound:g}{bar.unit}"
+        aim = "" if bar.aim is None else f"{bar.aim:g}{bar.unit}"
+        rows.append((bar.what, number(bar.measured, bar.unit), bound, aim, bar.verdict))
+    return table(("bar", "measured", "bound", "aim", "verdict"), rows)
+
+
+def peer_table(cells: Sequence[Cell]) -> str:
+    """We and the peers."""
+    peers = [name for name in PEERS if any(name in cell.micros for cell in cells)]
+    rows = (
+        [*_place(cell), digits(cell.micros[OURS]), *(_beside(cell, name) for name in peers)]
+        for cell in cells
+    )
+    return table(("robot", "states", OURS, *peers), rows)
+
+
+def own_table(cells: Sequence[Cell], task: Task) -> str:
+    """We alone: by lanes, and in shares of what the core can do."""
+    names = [*VARIANTS, *([IN_PLACE] if task.is_matrix else [])]
+    shares = ["peak", *(["copy"] if task.is_matrix else [])]
+    rows = (
+        [
+            *_place(cell),
+            *(digits(cell.micros.get(name)) for name in names),
+            *(_share(getattr(cell, share)) for share in shares),
+        ]
+        for cell in cells
+    )
+    return table(("robot", "states", *names, *shares), rows)
+
+
+def made_table(made: Sequence[Made]) -> str:
+    """What was compiled, by default options."""
+    head = ("function", "flops", "CasADi's", "sin, cos", "nodes", "lanes", "path", "seconds")
+    rows = (
+        (
+            f"{FILES[x.robot][0]}, {TASKS[x.task].name}",
+            *(f"{n:,}" for n in (x.flops, x.theirs, x.sincos, x.nodes, x.lanes)),
+            x.path,
+            digits(x.seconds),
+        )
+        for x in made
+    )
+    return table(head, rows)
+
+
+def chain_table(chains: Sequence[Chain]) -> str:
+    """How forward dynamics grows; one state, all per body."""
+    head = ("bodies", "path", "flops", "us", "growth", "kB model", "kB function", CALL, "kB theirs")
+    return table(head, _chain_rows(chains))
+
+
+def _chain_rows(chains: Sequence[Chain]) -> Iterator[list[str]]:
+    for x in chains:
+        theirs = "-" if x.ratio is None else f"{digits(x.theirs)} ({x.ratio:.1f}×)"
+        numbers = (x.flops / x.bodies, x.micros, x.growth, x.model, x.function)
+        yield [f"{x.bodies:,}", x.path, *map(digits, numbers), theirs, digits(x.data)]
+
+
+def _place(cell: Cell) -> tuple[str, str]:
+    return FILES[cell.robot][0], f"{cell.batch:,}"
+
+
+def _beside(cell: Cell, name: str) -> str:
+    if name not in cell.micros:
+        return "-"
+    return f"{digits(cell.micros[name])} ({cell.ratios[name]:.1f}×)"
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f} %"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def line_of(cell: Cell) -> str:
+    """A cell as a line, for who watches the run."""
+    peers = [f"{name} {cell.ratios[name]:.1f}×" for name in PEERS if name in cell.ratios]
+    states = "one state" if cell.batch == 1 else f"{cell.batch:,} states"
+    where = f"{FILES[cell.robot][0]}, {TASKS[cell.task].name}, {states}"
+    return f"{where}: {digits(cell.micros[OURS])} us; {', '.join(peers)}; {_share(cell.peak)} peak"

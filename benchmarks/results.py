@@ -1,0 +1,110 @@
+"""What a run finds out."""
+
+from dataclasses import dataclass, field
+
+SINCOS = 30  # flops that a sine and a cosine together count as
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A task on a robot with a batch of states.
+
+    Args:
+        robot, task: keys of `FILES` and `TASKS`.
+        batch: how many states.
+        micros: of each contender, microseconds per state, at best.
+        ratios: of each contender, how many times as long as we it takes, by the median.
+        peak: share of the core's FMA peak that we reach.
+        busy: seconds of the processor per second; more than 1 would be threads.
+        copy: of a matrix, how fast results are written in place beside copying from memory to
+            memory; None where they are few.
+    """
+
+    robot: str
+    task: str
+    batch: int
+    micros: dict[str, float]
+    ratios: dict[str, float]
+    peak: float
+    busy: float
+    copy: float | None = None
+
+
+@dataclass(frozen=True)
+class Made:
+    """A function that was compiled, by default options.
+
+    Args:
+        robot, task: keys of `FILES` and `TASKS`.
+        flops: sums, products and quotients for one state.
+        theirs: the same in the graph that CasADi has of the same loops.
+        sincos: sines and cosines.
+        nodes, lanes, path, seconds: as `Function.info` has them.
+    """
+
+    robot: str
+    task: str
+    flops: int
+    theirs: int
+    sincos: int
+    nodes: int
+    lanes: int
+    path: str
+    seconds: float
+
+    @property
+    def weight(self) -> float:
+        """Flops, sines and cosines included; no more of them than CasADi needs."""
+        return min(self.flops, self.theirs) + SINCOS * self.sincos / 2
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Forward dynamics of a chain, at one state; all per body, except the flops.
+
+    Args:
+        bodies: how many.
+        flops: of the whole chain.
+        path: "unrolled" or "rolled".
+        micros: at best.
+        growth: how many times the time at `FROM` bodies, by the median.
+        model, function: kilobytes that the model took, and then compiling and the first call.
+        theirs: Pinocchio's microseconds, where it goes so far.
+        ratio: how many times as long as we Pinocchio takes.
+        data: kilobytes that Pinocchio's model and data took.
+    """
+
+    bodies: int
+    flops: int
+    path: str
+    micros: float
+    growth: float
+    model: float
+    function: float
+    theirs: float | None = None
+    ratio: float | None = None
+    data: float | None = None
+
+
+@dataclass
+class Results:
+    """All of a run; what was not asked for is missing.
+
+    Attributes:
+        peaks: flops per second of the FMA loop, by lanes.
+        cells, made, chains: what was measured.
+        cold: seconds from nothing to the first forward dynamics of Talos, compiling included.
+    """
+
+    peaks: dict[int, float] = field(default_factory=dict)
+    cells: list[Cell] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
+    chains: list[Chain] = field(default_factory=list)
+    cold: float | None = None
+
+    def cell(self, robot: str, task: str, batch: int) -> Cell | None:
+        """Of a robot, a task and a batch, if it was measured."""
+        for cell in self.cells:
+            if (cell.robot, cell.task, cell.batch) == (robot, task, batch):
+                return cell
+        return None

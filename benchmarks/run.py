@@ -1,0 +1,164 @@
+"""phipsi beside Pinocchio, CasADi and MuJoCo: one run, one thread, with ratios.
+
+    make bench                                    everything, into benchmarks/RESULTS.md
+    python -m benchmarks.run --quick              a short run, printed only
+    python -m benchmarks.run --only ur5 forward   a part of it, printed only
+
+What is where:
+
+    plan.py robots.py tasks.py      what is measured
+    contender.py                    what contenders have in common; answers are checked first
+    ours.py pinocchio_peer.py casadi_code.py mujoco_peer.py
+    native.py                       C code, for the last two
+    timing.py peak.py measure.py    how it is measured
+    chains.py cold.py               growth with the number of bodies; compiling
+    results.py bars.py report.py    what was found, is it enough, the page
+    host.py                         processor and versions
+"""
+
+import argparse
+import os
+import shutil
+
+# One thread, and our own default, said before any library asks.
+os.environ.update({x: "1" for x in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")})
+os.environ.pop("PHIPSI_BACKEND", None)
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import phipsi as pp
+
+from . import casadi_code, mujoco_peer, ours, pinocchio_peer
+from .chains import measure_chains
+from .cold import cold_seconds
+from .contender import OURS, Contender
+from .host import describe
+from .measure import measure
+from .native import compiler
+from .peak import LANES, Peak, make_peak
+from .plan import CHOICES, Plan, plan_of
+from .report import line_of, page
+from .results import Made, Results
+from .robots import Robot
+from .tasks import TASKS, Task
+from .timing import interleave
+
+PAGE = Path(__file__).with_name("RESULTS.md")
+COLD = "talos"
+
+
+@dataclass(frozen=True)
+class Field:
+    """All contenders for a task on a robot."""
+
+    robot: Robot
+    task: Task
+
+    @cached_property
+    def code(self) -> casadi_code.Code:
+        return casadi_code.Code(self.robot, self.task)
+
+    @cached_property
+    def compiled(self) -> ours.Compiled:
+        return ours.compile_task(self.robot, self.task)
+
+    @cached_property
+    def contenders(self) -> list[Contender]:
+        found: list[Contender] = [self.compiled, *self._variants()]
+        found.append(ours.Checked(self.robot, self.task))
+        if self.task.is_matrix:
+            found.append(ours.InPlace(self.compiled))
+        found.append(pinocchio_peer.Call(self.robot, self.task))
+        if self.task in pinocchio_peer.BATCHES:
+            found.append(pinocchio_peer.Batch(self.robot, self.task))
+        return [*found, self.code, mujoco_peer.Loop(self.robot, self.task)]
+
+    def _variants(self) -> Iterator[Contender]:
+        """Those of ours that this processor has."""
+        for name in ours.VARIANTS:
+            if name == OURS:
+                continue
+            try:
+                yield ours.compile_task(self.robot, self.task, name)
+            except pp.BackendError as error:
+                say(f"{self.robot.title}, {self.task.name}: no {name}: {error}")
+
+    @cached_property
+    def made(self) -> Made:
+        info = self.compiled.function.info()
+        return Made(
+            self.robot.name,
+            self.task.key,
+            info.flops,
+            casadi_code.flops_of(self.code.graph),
+            info.sincos,
+            info.nodes,
+            info.lanes,
+            info.path,
+            info.compile_seconds,
+        )
+
+
+def say(text: str) -> None:
+    """To who watches, at once."""
+    print(text, flush=True)
+
+
+def measure_all(plan: Plan) -> Results:
+    """Everything that was asked for."""
+    results = Results()
+    peak = measure_peaks(results)
+    for name in plan.robots:
+        robot = Robot(name, max(plan.batches))
+        for key in plan.tasks:
+            field = Field(robot, TASKS[key])
+            say(f"-- {robot.title}, {field.task.name}: compiling")
+            results.made.append(field.made)
+            for batch in plan.batches:
+                flops = field.made.weight
+                cell = measure(
+                    robot, field.task, batch, field.contenders, peak, flops, plan.seconds
+                )
+                results.cells.append(cell)
+                say(line_of(cell))
+    if COLD in plan.robots and "forward" in plan.tasks:
+        say(f"-- {COLD}: compiling in processes of their own")
+        results.cold = cold_seconds(COLD)
+    if plan.sizes:
+        say(f"-- chains of {', '.join(map(str, plan.sizes))} bodies")
+        results.chains = measure_chains(plan.sizes, plan.seconds)
+    return results
+
+
+def measure_peaks(results: Results) -> Peak:
+    """The peak by lanes; returns the loop of the fastest."""
+    loops = {str(lanes): make_peak(lanes) for lanes in LANES}
+    runs = {name: loop.run for name, loop in loops.items()}
+    times = interleave(runs, {name: loop.flops for name, loop in loops.items()}, 1.0)
+    results.peaks = {loop.lanes: 1.0 / times.best(name) for name, loop in loops.items()}
+    return min(loops.items(), key=lambda item: times.best(item[0]))[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer batches, shorter chains")
+    parser.add_argument(
+        "--only", nargs="+", default=[], choices=CHOICES, metavar="NAME", help=", ".join(CHOICES)
+    )
+    options = parser.parse_args()
+    if shutil.which(compiler()[0]) is None:
+        parser.error("no C compiler: install one, or name it by the environment variable CC")
+    plan = plan_of(options.only, options.quick)
+    results = measure_all(plan)
+    text = page(results, describe())
+    say(f"\n{text}")
+    if plan.is_whole:
+        PAGE.write_text(text, encoding="utf-8")
+        say(f"written to {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
