@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -287,9 +287,8 @@ class Function:
             key: [self.model.locate(x)[0] for x in several] for key, several in checked.items()
         }
         key = tuple((key, *several) for key, several in bodies.items())
-        found = self._codes.get(key, self)
-        if found is not self:
-            return found  # type: ignore[return-value]
+        with suppress(KeyError):
+            return self._codes[key]
         from phipsi.backends.llvm import compiling  # LLVM, for those who need it
 
         with compiling:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from expressions import SINGULAR
+from expressions import SINGULAR, W, s
 from test_lowering_market import arguments, situation
 
 import phipsi as pp
@@ -58,3 +58,19 @@ def test_expressions_that_are_singular_on_every_machine_raise(name, path):
     by_hand = complaint(model, expression, given, backend="numpy")
     code = complaint(model, expression, given, backend="llvm", unroll=PATHS[path])
     assert code == by_hand
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_root_of_the_whole_machine_is_watched_however_long_its_code(path):
+    """Beyond `once.PIECE` nodes, where rolled code is cut."""
+    model, rng = pp.chain(20), np.random.default_rng(3)
+    A = rng.normal(size=(20, 20))
+    given = {"q": model.neutral(), "s": rng.normal(size=20)}
+    sound, indefinite = A @ A.T + np.eye(20), A + A.T
+    code = pp.compile(model, W.sqrt @ s, backend="llvm", unroll=PATHS[path])
+    expected = np.linalg.cholesky(sound) @ given["s"]
+    np.testing.assert_allclose(code(**given, W=[sound]), expected, rtol=1e-12)
+    by_hand = complaint(model, W.sqrt @ s, given | {"W": [indefinite]}, backend="numpy")
+    with pytest.raises(pp.SolveError) as caught:
+        code(**given, W=[indefinite])
+    assert str(caught.value) == by_hand

@@ -156,23 +156,22 @@ def _rolled(job: Job, target: Target) -> MachineCode:
     looped = looped_program(job.program, tuple(job.inputs), plain, target).on(
         job.machine, job.points, job.matrices
     )
+    tables = looped.rows.ctypes.data
     plan = _plan(
         job,
         target,
         lanes=looped.kernels[0],
         single=looped.kernels[1],
         work=8 * target.lanes * looped.work,
-        tables=looped.rows.ctypes.data,
+        tables=tables,
         keep=looped,
     )
-    tables = looped.rows.ctypes.data
     entry = _entry(job, plan, target, looped.kernels[1], 8 * looped.work, tables)
     return _code(job, plan, entry, "rolled", target, looped.operations, looped.stored)
 
 
 def _plan(job: Job, target: Target, **addresses: Any) -> Plan:
-    few = target.lanes - 1 if target.lanes == 1 else FEW
-    return Plan(target, list(job.inputs.values()), job.outputs, few=few, **addresses)
+    return Plan(target, list(job.inputs.values()), job.outputs, few=FEW, **addresses)
 
 
 def _entry(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from phipsi.algebra.node import Symbol
-from phipsi.algebra.spaces import BASE, COORDINATES, SCALAR
+from phipsi.algebra.spaces import BASE, COORDINATES, POINTS, SCALAR
 from phipsi.graph.graph import Node
 from phipsi.lowering import blocks
 from phipsi.lowering.letters import SPATIAL
@@ -77,12 +77,12 @@ class Once(Recorder):
         """The code of some statements; none for none."""
         self.region = region = Region(None)
         self.slots.clear()
-        known = len(self.checks.found)
+        self.checks.found.clear()  # each template makes its own, also when traced again
         for statement in statements:
             self.once(statement)
         for slot in dict.fromkeys(x.target for x in statements if x.target is not None):
             self._write(slot)
-        region.checks = list(self.checks.found)[known:]
+        region.checks = list(self.checks.found)
         return [Template(self.graph, [region])] if statements else []
 
     def read(self, read: Read, seat: Seat, place: int) -> Block:
@@ -121,10 +121,8 @@ class Once(Recorder):
         shape, key = slot.shape, slot.domain.points
         if slot.domain.kind == "point":
             n = SPATIAL * SPATIAL if shape.is_matrix else SPATIAL
-            counts = dict(self.sizes.points)
-            count = counts[key] if key in counts else max(counts.values(), default=0)
             found = {}
-            for e in range(count):
+            for e in range(self.sizes.of(POINTS, key) // SPATIAL):
                 numbers = [self._load(("point slot", slot, None), n * e + i) for i in range(n)]
                 rows = [numbers[i : i + SPATIAL] for i in range(0, n, SPATIAL)]
                 found[e] = rows if shape.is_matrix else numbers
