@@ -103,7 +103,7 @@ class Function:
         self._machine = Machine(model, program.shifted)
         self._codes: dict[tuple, MachineCode | None] = {}
         self._code: MachineCode | None = None  # where points need not be looked at
-        self._quick: Callable | None = None  # its entry for single states
+        self._quick: Callable | None = None  # its entry for ordinary arrays
         vectors_only = all(x.source is SCALAR for x in program.free)
         is_direct = vectors_only and not list(self._at_points())
         order = ("q", *(["v"] if self._has_speeds else []), *free)

@@ -1,8 +1,10 @@
 """The loop behind a compiled function: tiles, strides, remainders, alarms."""
 
+import ctypes
 import itertools
 import re
 import sys
+from functools import cache
 
 import llvmlite.binding
 import numpy as np
@@ -26,10 +28,11 @@ from test_llvm import subprocess_says
 
 from phipsi.backends import driver, llvm
 from phipsi.backends.gufunc import Plan, make_gufunc
+from phipsi.backends.tiles import GROUP, GROUP_BYTES
 from phipsi.scalars import HUGE
 
 PLACES = ("host", "baseline")
-BATCHES = (0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 40, 64, 67)
+BATCHES = (0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 64, 67)
 SHAPES = (  # of inputs and outputs
     (((1,),), ((1,),)),
     (((),), ((),)),
@@ -218,7 +221,7 @@ for where, lanes in (("host", 1), ("host", 2), ("host", 4), ("host", 8), ("basel
     for kernel, n in itertools.product((outer, twice_plus_first), range(1, 12)):
         inputs, outputs = ((n,), (3,)), ((n, 3) if kernel is outer else (n,),)
         function = make_gufunc(make_plan(kernel, inputs, outputs, target(where, lanes)), "", "")
-        for batch in (1, 2, 7, 8, 9, 21):
+        for batch in (1, 2, 7, 8, 9, 21, 33):
             for end in (False, True):
                 views = [arrays(r, batch, s, end) for r, s in zip(rooms, inputs + outputs)]
                 for x, y, out in zip(*views):
@@ -293,11 +296,11 @@ def test_kernels_get_aligned_tiles_and_room_of_their_own(lanes, work, offset, ga
     here = target("host", lanes)
     code = llvm.compile_module(careless_text(lanes, "many") + careless_text(1, "one"), here)
     addresses = {"lanes": code.address("many"), "single": code.address("one")}
-    shapes, memory = (((5,), (5,)), ((5,),)), np.zeros(8 * 1000, np.uint8)
+    shapes, memory = (((5,), (5,)), ((5,),)), np.zeros(8 * 2000, np.uint8)
     for few in (0, 1):
         place = {"work": work, "tables": tables.ctypes.data}
         plan = Plan(here, *shapes, few=few, keep=code, **addresses, **place)
-        for batch in (1, lanes, 2 * lanes + 1):
+        for batch in (1, lanes, 2 * lanes + 1, GROUP * lanes, (GROUP + 1) * lanes + 1):
             strides = (batch * (40 + gap), 40 + gap, 8)
             x, z, y = np.ndarray((3, batch, 5), float, memory, offset, strides)
             x[...], z[...] = np.random.default_rng(batch).random((2, batch, 5))
@@ -305,6 +308,158 @@ def test_kernels_get_aligned_tiles_and_room_of_their_own(lanes, work, offset, ga
             call_loop(plan, [x, z, y])
             assert np.array_equal(y, x + z)
         assert plan.counter[0] == 0
+
+
+# -- groups of tiles -------------------------------------------------------------------------
+
+TILED = WIDTHS[1:]
+every_tiled_width = pytest.mark.parametrize("lanes", TILED)
+every_group = pytest.mark.parametrize("tiles", range(1, GROUP + 1))
+
+
+def length_for(tiles, lanes):
+    """Of x and y in y = 2 x + z_0, so that so many tiles of x, y and two of z make a group."""
+    return GROUP_BYTES // (8 * lanes * tiles) // 2 - 1
+
+
+@cache
+def plan_of(n, lanes, few):
+    return make_plan(twice_plus_first, ((n,), (2,)), ((n,),), target("host", lanes), few)
+
+
+def grouped(tiles, lanes, few=1):
+    n = length_for(tiles, lanes)
+    return n, plan_of(n, lanes, few)
+
+
+def sets_of(plan):
+    """How many sets of tiles there are in the workspace that a plan keeps."""
+    spare = int(np.frombuffer(plan.counter.obj, np.int64)[1])
+    return (ctypes.c_int64 * 7).from_address(spare)[5]
+
+
+def sizes_around(group, lanes):
+    """Batches that end at the end of a group, of a tile, or a state before or after."""
+    ends = {lanes, group - lanes, group, group + lanes, 2 * group, 3 * group - lanes, 3 * group}
+    return sorted({n + d for n in ends for d in (-1, 0, 1, lanes // 2) if n + d > 0})
+
+
+@every_tiled_width
+def test_a_group_has_as_many_tiles_as_fit_but_one_at_least(lanes):
+    sizes = {length_for(tiles, lanes): tiles for tiles in range(1, GROUP + 1)}
+    for n, tiles in (sizes | {1: GROUP, length_for(1, lanes) + 1: 1}).items():
+        plan = plan_of(n, lanes, 1)
+        call_loop(plan, [np.ones((1, n)), np.ones((1, 2)), np.ones((1, n))])
+        assert sets_of(plan) == tiles
+
+
+def where_text(lanes):
+    """A kernel that says where its input lies."""
+    kind = f"<{lanes} x i64>"
+    return f"""
+define i64 @where(ptr %ins, ptr %outs, ptr %work, ptr %tables) nounwind {{
+  %x = load ptr, ptr %ins
+  %y = load ptr, ptr %outs
+  %address = ptrtoint ptr %x to i64
+  %first = insertelement {kind} poison, i64 %address, i64 0
+  %all = shufflevector {kind} %first, {kind} poison, <{lanes} x i32> zeroinitializer
+  store {kind} %all, ptr %y
+  ret i64 0
+}}
+"""
+
+
+@every_tiled_width
+@every_group
+def test_the_tiles_of_a_group_lie_one_after_the_other(lanes, tiles):
+    here = target("host", lanes)
+    code = llvm.compile_module(where_text(lanes), here)
+    n = GROUP_BYTES // (8 * lanes * tiles) - 1
+    plan = Plan(here, ((n,),), ((),), lanes=code.address("where"), keep=code)
+    batch = (2 * tiles + 1) * lanes - 1
+    places = np.zeros(batch)
+    call_loop(plan, [np.zeros((batch, n)), places])
+    steps = places.view(np.int64) - places.view(np.int64)[0]
+    state = np.arange(batch)
+    assert np.array_equal(steps, state // lanes % tiles * (8 * lanes * (n + 1)))
+
+
+@every_tiled_width
+@every_group
+def test_batches_that_end_anywhere_in_a_group_give_the_numbers_of_numpy(lanes, tiles):
+    rng = np.random.default_rng(11)
+    for few in {0, 1, lanes - 1}:
+        n, plan = grouped(tiles, lanes, few)
+        before = plan.counter[0]
+        for batch in sizes_around(tiles * lanes, lanes):
+            x, z = rng.random((batch, n)), rng.random((batch, 2))
+            memory = np.full((batch + 2, n), 7.0)
+            call_loop(plan, [x, z, memory[1:-1]])
+            assert np.array_equal(memory[1:-1], 2.0 * x + z[:, :1])
+            assert (memory[[0, -1]] == 7.0).all()
+        assert sets_of(plan) == tiles
+        assert plan.counter[0] == before
+
+
+@every_tiled_width
+@every_group
+def test_what_serves_all_states_is_in_every_tile_of_every_group(lanes, tiles):
+    """One call after the other, x and z still, moving, and still with other numbers."""
+    n, plan = grouped(tiles, lanes)
+    function = make_gufunc(plan, "twice_plus_first", "")
+    rng, before = np.random.default_rng(12), plan.counter[0]
+    for batch in sizes_around(tiles * lanes, lanes):
+        xs, zs = rng.random((batch, n)), rng.random((batch, 2))
+        still = [(xs[0], zs), (xs, zs[0]), (xs[-1], zs), (xs, zs[-1]), (xs[:1], zs[:1])]
+        for x, z in (*still, (xs, zs), *still):
+            out = np.full((batch, n), np.nan)
+            function(x, z, out=out)
+            assert np.array_equal(out, np.broadcast_to(2.0 * x + z[..., :1], (batch, n)))
+        rows = [np.broadcast_to(x[0], x.shape) for x in (xs, zs)]
+        for x, z in ((rows[0], zs), (xs, rows[1]), (*rows,)):
+            call_loop(plan, [x, z, out])
+            assert np.array_equal(out, 2.0 * x + z[:, :1])
+    assert sets_of(plan) == tiles
+    assert plan.counter[0] == before
+
+
+@every_tiled_width
+@every_group
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, 1.01 * HUGE, -1.01 * HUGE])
+def test_alarms_are_counted_by_tile_wherever_it_stands_in_a_group(lanes, tiles, bad):
+    """Of the kernel, of the watch, and of both at once."""
+    rng = np.random.default_rng(13)
+    for few in (0, 1):
+        n, plan = grouped(tiles, lanes, few)
+        function = make_gufunc(plan, "twice_plus_first", "")
+        for batch in sizes_around(tiles * lanes, lanes):
+            some = rng.choice(batch, rng.integers(batch + 1), replace=False)
+            for states in ([0], [batch - 1], [batch // 2], some, range(0, batch, lanes)):
+                x = rng.random((batch, n))
+                x[list(states), 0] = bad
+                before = plan.counter[0]
+                result = function(x, np.ones(2))
+                assert plan.counter[0] - before == len(tiles_of(states, batch, lanes, few))
+                good = np.setdiff1d(np.arange(batch), states)
+                assert np.array_equal(result[good], 2.0 * x[good] + 1.0)
+
+
+@every_tiled_width
+@every_group
+def test_the_watch_is_over_the_states_of_a_tile_and_what_serves_them_all(lanes, tiles):
+    """Squares of a still input are counted once, however many sets of tiles it is packed into."""
+    n, plan = grouped(tiles, lanes, 0)
+    function = make_gufunc(plan, "twice_plus_first", "")
+    batch, before = 2 * tiles * lanes + 1, plan.counter[0]
+    x, z = np.zeros((batch, n)), np.array([0.0, 0.7 * HUGE])
+    function(x, z)
+    x[:, -1] = 0.7 * HUGE
+    function(x, z)
+    function(x[0], np.broadcast_to(z, (batch, 2)).copy())
+    assert plan.counter[0] == before
+    x[batch // 2, -1] = 0.75 * HUGE
+    function(x, z)
+    assert plan.counter[0] == before + 1
 
 
 @every_width

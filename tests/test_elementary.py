@@ -19,6 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phipsi.backends import elementary, llvm, reduction
+from phipsi.backends.elementary import AT_ONCE, FEW
+from phipsi.backends.write import Width, declarations
 
 WIDTHS = (1, 2, 4, 8)
 FUNCTIONS = ("sincos", "sincos_array", "exp", "arctan", "arctan2")
@@ -100,6 +102,49 @@ def run(name, lanes, where, *arguments):
 
 def sincos(x, where="host", lanes=8):
     return run("sincos_array", lanes, where, x)
+
+
+def inline_text(n, lanes):
+    """A module with a public function: sines and cosines of n angles, taken in its midst."""
+    width = Width(lanes)
+    T = width.number
+    lines, *found = elementary.inline_sincos(lanes, [f"%a{i}" for i in range(n)], "%work")
+
+    def at(base, i):
+        return f"%{base}.at{i} = getelementptr {T}, ptr %{base}, i64 {i}"
+
+    before = [x for i in range(n) for x in (at("a", i), f"%a{i} = load {T}, ptr %a.at{i}")]
+    after = [
+        line
+        for base, names in zip("cd", found, strict=True)
+        for i, name in enumerate(names)
+        for line in (at(base, i), f"store {T} {name}, ptr %{base}.at{i}")
+    ]
+    body = "\n  ".join(["entry:", *before, *lines, *after, "ret void"])
+    text = f"define void @run_inline(ptr %a, ptr %c, ptr %d, ptr %work) {{\n{body}\n}}\n"
+    texts = [text, elementary.source(lanes, ["sincos_large"])]
+    return "\n".join([*texts, *declarations(texts, width)])
+
+
+@cache
+def compiled_inline(n, lanes, where):
+    return llvm.compile_module(inline_text(n, lanes), target(where))
+
+
+def run_inline(angles, where="host"):
+    """Sines and cosines of angles (n, lanes), and the room to work in, full of sevens before."""
+    n, lanes = angles.shape
+    size = n * lanes
+    blocks = [np.full(several * size + 16, 7.0) for several in (1, 1, 1, 3)]
+    a, c, d, work = (x[-x.ctypes.data // 8 % 8 :][: x.size - 8] for x in blocks)
+    a[:size] = angles.ravel()
+    run_at = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+    address = compiled_inline(n, lanes, where).address("run_inline")
+    run_at(address)(*(x.ctypes.data for x in (a, c, d, work)))
+    assert_same_bits(a[:size], angles.ravel())
+    for values, used in ((a, size), (c, size), (d, size), (work, 3 * size)):
+        assert np.all(values[used:] == 7.0)
+    return np.stack([c[:size], d[:size]]), work[: 3 * size]
 
 
 # -- exact values --------------------------------------------------------------------------
@@ -403,6 +448,63 @@ def test_array_writes_its_entries_and_no_other(lanes, n):
             np.testing.assert_allclose(written[: n * lanes], of(x[: n * lanes]), rtol=1e-15)
 
 
+# -- a few angles, inline ------------------------------------------------------------------
+
+NUMBERS = (*range(1, FEW + 1), 2 * AT_ONCE + 1)
+LARGE = (LIMIT, -LIMIT, 1e22, -WORST, HUGE, inf, -inf, nan)
+
+
+@everywhere
+def test_inline_gives_the_bits_of_the_array(lanes, where):
+    """Of all samples, in groups of any size; what is small needs no room to work in."""
+    x = angles()
+    small = x[np.abs(x) < LIMIT]
+    assert np.nextafter(LIMIT, 0) in small
+    for n in NUMBERS:
+        for values, is_small in ((x, False), (small, True)):
+            padded = np.resize(values, -(-len(values) // (n * lanes)) * n * lanes)
+            right = sincos(padded, where, lanes)
+            for k in range(0, len(padded), n * lanes):
+                group = slice(k, k + n * lanes)
+                found, work = run_inline(padded[group].reshape(n, lanes), where)
+                assert_same_bits(found, right[:, group])
+                assert not is_small or np.all(work == 7.0)
+
+
+@everywhere
+@pytest.mark.parametrize("n", NUMBERS)
+def test_one_large_angle_inline_disturbs_no_other(n, lanes, where):
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-LIMIT, LIMIT, n * lanes)
+    right = sincos(x, where, lanes)
+    turned = sincos(LARGE, where, lanes)
+    for k in range(n * lanes):
+        for value, of_value in zip(LARGE, turned.T, strict=True):
+            some, those = x.copy(), right.copy()
+            some[k], those[:, k] = value, of_value
+            assert_same_bits(run_inline(some.reshape(n, lanes), where)[0], those)
+
+
+@pytest.mark.parametrize("where", ["host", "baseline"])
+@settings(max_examples=50)
+@given(n=st.sampled_from(NUMBERS), lanes=st.sampled_from(WIDTHS), data=st.data())
+def test_any_angles_inline_give_the_bits_of_the_array(where, n, lanes, data):
+    any_angle = st.floats() | st.floats(-1e6, 1e6)
+    x = np.array(data.draw(st.lists(any_angle, min_size=n * lanes, max_size=n * lanes)))
+    assert_same_bits(run_inline(x.reshape(n, lanes), where)[0], sincos(x, where, lanes))
+
+
+def test_inline_works_on_so_many_angles_in_turn_that_registers_suffice():
+    """Groups of nearly equal size: 6 angles are 3 and 3, not 5 and 1."""
+    for n in NUMBERS:
+        lines, sines, cosines = elementary.inline_sincos(4, [f"%a{i}" for i in range(n)], "%w")
+        assert len(set(sines)) == len(set(cosines)) == n
+        first = [i for i, x in enumerate(lines) if "bitcast <4 x double> %a" in x]
+        groups = np.split(first, np.flatnonzero(np.diff(first) > 1) + 1)
+        sizes = {int(x[-1] - x[0] + 1) for x in groups}
+        assert max(sizes) <= AT_ONCE and max(sizes) - min(sizes) <= 1
+
+
 # -- where constants come from -------------------------------------------------------------
 
 
@@ -531,6 +633,7 @@ def undefined_symbols(text, where):
 def test_no_library_is_called(lanes, where):
     runners = [runner(name, lanes) for name in FUNCTIONS]
     assert not undefined_symbols("\n".join([elementary.source(lanes, FUNCTIONS), *runners]), where)
+    assert not undefined_symbols(inline_text(FEW, lanes), where)
 
 
 def test_a_library_that_is_called_is_noticed():
@@ -547,7 +650,8 @@ declare double @llvm.sin.f64(double)"""
 def test_only_what_is_needed_is_written(lanes):
     behind = {"arctan": {"arctan2"}, "sincos": {"sincos_large", "reduce_large"}}
     behind["sincos_array"] = behind["sincos"]
-    for name in FUNCTIONS:
+    behind["sincos_large"] = {"reduce_large"}
+    for name in (*FUNCTIONS, "sincos_large"):
         text = elementary.source(lanes, [name])
         defined = {
             line.split("@")[1].split("(")[0] for line in text.split("\n") if line[:6] == "define"

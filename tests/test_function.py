@@ -225,7 +225,7 @@ def test_arguments_broadcast_against_each_other(fall, batches):
 @every_way
 @pytest.mark.parametrize("machine", ["welded", "tree_one_dof"])
 def test_every_way_into_a_function_gives_the_same_bits(machine, unroll, lanes):
-    """The entry for single states, the gufunc, a careful call, every place in every batch."""
+    """The entry for one state and for many, the gufunc, a careful call, every place in a batch."""
     model = machines.MARKET[machine]()
     function = llvm(model, [FALL, Mass, 0.5 * beta.T @ Mass @ beta], unroll=unroll, lanes=lanes)
     arrays = states(model, max(SIZES))

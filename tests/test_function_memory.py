@@ -133,7 +133,7 @@ def tiny(unroll):
         llvm(pp.chain(1), 2 * scalar("k"), unroll=unroll)([0.0], None, 1.0)
     return cycle
 
-print(growth(tiny(True), 100, 200), growth(tiny(False), 100, 2000))
+print(growth(tiny(True), 1_000, 9_000), growth(tiny(False), 100, 2_000))
 """
 ROBOTS = """
 def robot(unroll):

@@ -47,7 +47,7 @@ define void @scaled(ptr %x, ptr %y) nounwind
 def subprocess_says(script, *arguments):
     """What a script prints, in a process of its own."""
     run = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, *arguments]
-    result = subprocess.run(run, capture_output=True, text=True, timeout=300)
+    result = subprocess.run(run, capture_output=True, text=True, timeout=1200)
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()
 

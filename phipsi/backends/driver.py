@@ -2,10 +2,11 @@
 
     void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *plan)
 
-A batch is done in tiles of W states: packed, handed to the kernel, unpacked.
-What is left over is done one by one, where that is faster, without copying what
-already lies as the kernel wants it; or in a tile whose last lanes repeat the
-last state. The plan says where the kernels are and how large the arguments:
+A batch is done in tiles of W states, a few at a time: packed, handed to the
+kernel, unpacked. What is left over is done one by one, where that is faster,
+without copying what already lies as the kernel wants it; or in a tile whose last
+lanes repeat the last state. The plan says where the kernels are and how large
+the arguments:
 
     0 counter   alarms so far: tiles or single states of which the kernel complained, or with
                 inputs of which the sum of squares is not below the square of `scalars.HUGE`
@@ -38,6 +39,8 @@ from string import Template
 
 from phipsi.backends.llvm import Code, Target, architecture, compile_module
 from phipsi.backends.tiles import (
+    GROUP,
+    GROUP_BYTES,
     JOB_TYPE,
     ONE_STATE,
     VIEW_TYPE,
@@ -70,6 +73,8 @@ def driver_text(lanes: int, family: str) -> str:
         entry=8 * lanes,
         bound=HUGE * HUGE,
         arguments=ARGUMENTS,
+        group=GROUP,
+        group_bytes=GROUP_BYTES,
         input=read_view("i") + _PLACE.format("i"),
         output=read_view("o") + _PLACE.format("o"),
         view=read_view("k"),
@@ -89,12 +94,13 @@ _HEAD = """
 $view_type
 %plan = type { i64, ptr, ptr, ptr, i64, ptr, i64, i64, i64 }
 %shape = type { i64, i64, i64 }
-%workspace = type { ptr, ptr, ptr, ptr }
+%workspace = type { ptr, ptr, ptr, ptr, ptr, i64, i64 }
 $job_type
 
 declare ptr @malloc(i64)
 declare void @free(ptr)
 declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
 
 attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 attributes #1 = { nounwind cold noinline }
@@ -102,10 +108,10 @@ attributes #2 = { nounwind alignstack=64 "prefer-vector-width"="512"
                   "min-legal-vector-width"="512" }
 """
 
-# A workspace begins with the address that malloc gave, the address of the kernel's own part, and
-# where the jobs of inputs end and those of outputs. Two lists of pointers to the arguments follow,
-# for tiles and for single states, and the jobs; then the kernel's part; then the tiles, one
-# directly after the other.
+# A workspace begins with the address that malloc gave, the address of the kernel's own part, where
+# the jobs begin, those of inputs end and those of outputs; how many sets of tiles there are, and
+# the bytes of one. Lists of pointers to the arguments follow, first for single states, then for
+# each set of tiles; then the jobs; the kernel's part; the tiles, one directly after the other.
 _WORKSPACE = """
 define internal ptr @take(ptr %plan) #0 {
   %spare = getelementptr %plan, ptr %plan, i64 0, i32 1
@@ -159,16 +165,21 @@ sum:
   %k.more = icmp ult i64 %k.next, %count
   br i1 %k.more, label %sum, label %request
 request:
+  %set = mul i64 %all.next, $entry
+  %sets.fit = udiv i64 $group_bytes, %set
+  %sets.some = call i64 @llvm.umax.i64(i64 %sets.fit, i64 1)
+  %sets = call i64 @llvm.umin.i64(i64 %sets.some, i64 $group)
+  %lists = add i64 %sets, 1
+  %pointers = mul i64 %lists, %count
   %list = getelementptr %workspace, ptr null, i64 1
-  %ones = getelementptr ptr, ptr %list, i64 %count
-  %jobs = getelementptr ptr, ptr %ones, i64 %count
+  %jobs = getelementptr ptr, ptr %list, i64 %pointers
   %jobs.end = getelementptr %job, ptr %jobs, i64 %rows.next
   %before = ptrtoint ptr %jobs.end to i64
   %before.end = add i64 %before, 63
   %head = and i64 %before.end, -64
   %bytes.end = add i64 %bytes, 63
   %own = and i64 %bytes.end, -64
-  %tiles = mul i64 %all.next, $entry
+  %tiles = mul i64 %sets, %set
   %size.head = add i64 %head, %own
   %size = add i64 %size.head, %tiles
   %size.spare = add i64 %size, 63
@@ -187,18 +198,29 @@ divide:
   store ptr %raw, ptr %workspace, align 8
   %kernels.at = getelementptr %workspace, ptr %workspace, i64 0, i32 1
   store ptr %kernels, ptr %kernels.at, align 8
-  %places = getelementptr %workspace, ptr %workspace, i64 1
+  %ones = getelementptr %workspace, ptr %workspace, i64 1
+  %jobs.made = getelementptr ptr, ptr %ones, i64 %pointers
+  %jobs.at = getelementptr %workspace, ptr %workspace, i64 0, i32 2
+  store ptr %jobs.made, ptr %jobs.at, align 8
+  %sets.at = getelementptr %workspace, ptr %workspace, i64 0, i32 5
+  store i64 %sets, ptr %sets.at, align 8
+  %set.at = getelementptr %workspace, ptr %workspace, i64 0, i32 6
+  store i64 %set, ptr %set.at, align 8
+  %places = getelementptr ptr, ptr %ones, i64 %count
   br label %point
 point:
-  %i = phi i64 [ 0, %divide ], [ %i.next, %point ]
+  %place = phi ptr [ %places, %divide ], [ %place.next, %point ]
   %tile = phi ptr [ %first, %divide ], [ %tile.next, %point ]
-  %place = getelementptr ptr, ptr %places, i64 %i
+  %i = phi i64 [ 0, %divide ], [ %i.next, %point ]
   store ptr %tile, ptr %place, align 8
+  %place.next = getelementptr ptr, ptr %place, i64 1
   %i.entries = call i64 @entries(ptr %shapes, i64 %i)
   %i.bytes = mul i64 %i.entries, $entry
   %tile.next = getelementptr i8, ptr %tile, i64 %i.bytes
-  %i.next = add i64 %i, 1
-  %i.more = icmp ult i64 %i.next, %count
+  %i.behind = add i64 %i, 1
+  %i.over = icmp eq i64 %i.behind, %count
+  %i.next = select i1 %i.over, i64 0, i64 %i.behind
+  %i.more = icmp ne ptr %place.next, %jobs.made
   br i1 %i.more, label %point, label %done
 done:
   ret ptr %workspace
@@ -316,9 +338,9 @@ entry:
   %count = add i64 %nin, %nout
   %w = load %workspace, ptr %workspace, align 8
   %work = extractvalue %workspace %w, 1
-  %tiles = getelementptr %workspace, ptr %workspace, i64 1
-  %ins = getelementptr ptr, ptr %tiles, i64 %count
+  %ins = getelementptr %workspace, ptr %workspace, i64 1
   %outs = getelementptr ptr, ptr %ins, i64 %nin
+  %tiles = getelementptr ptr, ptr %ins, i64 %count
   br label %input
 input:
   %i = phi i64 [ 0, %entry ], [ %i.next, %input.end ]

@@ -2,6 +2,7 @@
 
     {T, T} @sincos(T x)                              the sine first
     void @sincos_array(ptr x, ptr s, ptr c, i64 n)   of n > 0 entries; three separate arrays
+    void @sincos_large(ptr x, ptr s, ptr c, i64 n)   of n > 0 doubles those that are done apart
     T @exp(T x)
     T @arctan(T x)
     T @arctan2(T y, T x)                             signed zeros and infinities as in C
@@ -21,13 +22,13 @@ polynomial, near the smallest possible error (`test_coefficients_interpolate`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Context
 from fractions import Fraction
 from math import inf, pi
-from typing import TypeVar
 
 from phipsi.backends import reduction
+from phipsi.backends.instructions import SIGN, Bits, Code, Mask, Number, Value, choose, fma, horner
 from phipsi.backends.reduction import EXACT, LIMIT, literal
 
 SIN = (  # (sin r - r) / (r^3/2) in r^2, r up to pi/4
@@ -70,162 +71,19 @@ ARCTAN = (  # (arctan r - r) / r^3 in r^2, r up to 1/3
     -0.04798531148337997,
     0.027919902460780795,
 )
-SIGN = 1 << 63
 # Added to a number up to 2^51 in size, it leaves its integer part in the last bits of the sum.
 ROUND = 1.5 * 2.0**52
-
-# -- instructions ------------------------------------------------------------------------
-
-
-class Code:
-    """The instructions of a function.
-
-    Args:
-        lanes: numbers side by side.
-        ways: entries of an array worked on in turn, instruction by instruction, so that
-            one need not wait for the result of another.
-    """
-
-    def __init__(self, lanes: int, ways: int = 1):
-        self.lanes, self.ways = lanes, ways
-        vector = "{}" if lanes == 1 else f"<{lanes} x {{}}>"
-        self.types = {
-            x: vector.format(t) for x, t in zip("TIB", ("double", "i64", "i1"), strict=True)
-        }
-        self.suffix = "f64" if lanes == 1 else f"v{lanes}f64"
-        self.lines: list[str] = []
-
-    def let(self, kind: type[V], pattern: str, *operands: Operand) -> V:
-        """The values of an instruction, one for each way."""
-        names = []
-        for way in range(self.ways):
-            names.append(f"%v{len(self.lines)}")
-            texts = (self._text(x, way) for x in operands)
-            self.lines.append(f"{names[-1]} = {pattern.format(*texts, **self.types)}")
-        return kind(self, names)
-
-    def _text(self, operand: Operand, way: int) -> str:
-        if isinstance(operand, Value):
-            return operand.names[way]
-        constant = literal(operand) if isinstance(operand, float) else str(operand)
-        kind = "double" if isinstance(operand, float) else "i64"
-        return constant if self.lanes == 1 else f"splat ({kind} {constant})"
-
-
-class Value:
-    """What an instruction gave, one name for each way."""
-
-    def __init__(self, code: Code, names: Sequence[str]):
-        self.code, self.names = code, names
-
-
-V = TypeVar("V", bound=Value)
-Operand = Value | float | int
-
-
-class Mask(Value):
-    """Truth values."""
-
-
-class Number(Value):
-    """Doubles."""
-
-    def __add__(self, other: Operand) -> Number:
-        return self.code.let(Number, "fadd {T} {}, {}", self, other)
-
-    def __sub__(self, other: Operand) -> Number:
-        return self.code.let(Number, "fsub {T} {}, {}", self, other)
-
-    def __rsub__(self, other: Operand) -> Number:
-        return self.code.let(Number, "fsub {T} {}, {}", other, self)
-
-    def __mul__(self, other: Operand) -> Number:
-        return self.code.let(Number, "fmul {T} {}, {}", self, other)
-
-    def __truediv__(self, other: Operand) -> Number:
-        return self.code.let(Number, "fdiv {T} {}, {}", self, other)
-
-    def __neg__(self) -> Number:
-        return self.code.let(Number, "fneg {T} {}", self)
-
-    def __abs__(self) -> Number:
-        return (self.bits & (SIGN - 1)).number
-
-    def __lt__(self, other: Operand) -> Mask:
-        return self.code.let(Mask, "fcmp olt {T} {}, {}", self, other)
-
-    def __gt__(self, other: Operand) -> Mask:
-        return self.code.let(Mask, "fcmp ogt {T} {}, {}", self, other)
-
-    @property
-    def bits(self) -> Bits:
-        return self.code.let(Bits, "bitcast {T} {} to {I}", self)
-
-
-class Bits(Value):
-    """Integers of 64 bits."""
-
-    def __add__(self, other: Operand) -> Bits:
-        return self.code.let(Bits, "add {I} {}, {}", self, other)
-
-    def __sub__(self, other: Operand) -> Bits:
-        return self.code.let(Bits, "sub {I} {}, {}", self, other)
-
-    def __and__(self, other: Operand) -> Bits:
-        return self.code.let(Bits, "and {I} {}, {}", self, other)
-
-    def __xor__(self, other: Operand) -> Bits:
-        return self.code.let(Bits, "xor {I} {}, {}", self, other)
-
-    def __lshift__(self, other: int) -> Bits:
-        return self.code.let(Bits, "shl {I} {}, {}", self, other)
-
-    def __rshift__(self, other: int) -> Bits:
-        return self.code.let(Bits, "lshr {I} {}, {}", self, other)
-
-    def is_zero(self) -> Mask:
-        return self.code.let(Mask, "icmp eq {I} {}, {}", self, 0)
-
-    def is_negative(self) -> Mask:
-        return self.code.let(Mask, "icmp slt {I} {}, {}", self, 0)
-
-    @property
-    def number(self) -> Number:
-        return self.code.let(Number, "bitcast {I} {} to {T}", self)
-
-
-def choose(condition: Mask, x: Number | float, y: Number | float) -> Number:
-    """x where the condition holds, else y."""
-    return condition.code.let(Number, "select {B} {}, {T} {}, {T} {}", condition, x, y)
-
-
-def fma(x: Number, y: Number | float, z: Number | float) -> Number:
-    """x y + z, with one rounding or with two as the machine likes."""
-    call = f"call {{T}} @llvm.fmuladd.{x.code.suffix}({{T}} {{}}, {{T}} {{}}, {{T}} {{}})"
-    return x.code.let(Number, call, x, y, z)
-
-
-def horner(coefficients: Sequence[float], x: Number) -> Number:
-    """The polynomial c0 + c1 x + c2 x^2 + ..."""
-    *rest, before, last = coefficients
-    value = fma(x, last, before)
-    for c in reversed(rest):
-        value = fma(value, x, c)
-    return value
-
+AT_ONCE = 5  # angles that `inline_sincos` works on in turn: with more, registers are wanting
+FEW = 8  # angles that it is meant for
 
 # -- sine and cosine ---------------------------------------------------------------------
 
 
 def _sincos(x: Number) -> tuple[Number, Number, Mask]:
-    """sin x and cos x, and where they are valid; elsewhere they are those of LIMIT.
-
-    |x| = k pi/2 + hi + lo. So large angles do not overflow on the way.
-    """
+    """sin x and cos x, and where they are valid: |x| = k pi/2 + hi + lo."""
     p1, p2, p3 = reduction.cut(Fraction(reduction.half_pi(200), 1 << 200), (EXACT, EXACT, 53))
     size = abs(x)
     small = size < LIMIT
-    size = choose(small, size, LIMIT)
     t = fma(size, 2 / pi, ROUND)
     k = t - ROUND
     r = fma(k, -p1, size)  # exact
@@ -332,6 +190,53 @@ done:
   ret void
 }}
 """
+
+
+def inline_sincos(
+    lanes: int, angles: Sequence[str], work: str
+) -> tuple[list[str], list[str], list[str]]:
+    """Instructions in the middle of a function, and the names of the sines and cosines they make.
+
+    They call `sincos_large`, begin in the block `entry` and end in another. For 5 angles and 8
+    lanes they take a third less time than `sincos_array`.
+
+    Args:
+        lanes: numbers side by side.
+        angles: names of values.
+        work: an address of room for three numbers of each angle.
+    """
+    sines: list[str] = []
+    cosines: list[str] = []
+    small: list[str] = []
+    lines: list[str] = []
+    n = len(angles)
+    many = -(-n // -(-n // AT_ONCE))
+    for k in range(0, n, many):
+        some = angles[k : k + many]
+        code = Code(lanes, len(some), lines)
+        for names, values in zip((sines, cosines, small), _sincos(Number(code, some)), strict=True):
+            names += values.names
+    T = code.types["T"]
+    good, *others = small
+    for i, name in enumerate(others):
+        lines.append(f"%good{i} = and {code.types['B']} {good}, {name}")
+        good = f"%good{i}"
+    lines += [*_all(good, lanes).split("\n"), "br i1 %all, label %sines, label %large", "large:"]
+    for k, several in enumerate((angles, sines, cosines)):
+        for i, value in enumerate(several):
+            at = f"%large{n * k + i}"
+            lines.append(f"{at} = getelementptr i8, ptr {work}, i64 {8 * lanes * (n * k + i)}")
+            lines.append(f"store {T} {value}, ptr {at}, align {8 * lanes}")
+    arrays = f"ptr %large0, ptr %large{n}, ptr %large{2 * n}"
+    lines.append(f"call void @sincos_large({arrays}, i64 {n * lanes})")
+    far = [f"%far{i}" for i in range(2 * n)]
+    lines += [f"{x} = load {T}, ptr %large{n + i}, align {8 * lanes}" for i, x in enumerate(far)]
+    lines += ["br label %sines", "sines:"]
+    near = [*sines, *cosines]
+    both = [f"%sine{i}" for i in range(2 * n)]
+    for name, x, y in zip(both, near, far, strict=True):
+        lines.append(f"{name} = phi {T} [ {x}, %entry ], [ {y}, %large ]")
+    return lines, both[:n], both[n:]
 
 
 def _write_sincos_large() -> str:
@@ -461,9 +366,10 @@ def _write_arctan(lanes: int) -> str:
 
 # -- functions ---------------------------------------------------------------------------
 
-_WRITERS = {
+_WRITERS: dict[str, Callable[[int], str]] = {
     "sincos": _write_sincos,
     "sincos_array": _write_sincos_array,
+    "sincos_large": lambda lanes: _write_sincos_large(),
     "exp": _write_exp,
     "arctan": _write_arctan,
     "arctan2": _write_arctan2,
@@ -481,9 +387,9 @@ def source(lanes: int, needed: Iterable[str]) -> str:
     assert names <= _WRITERS.keys(), f"no function is called {names - _WRITERS.keys()}"
     if "arctan" in names:
         names.add("arctan2")
-    texts = [write(lanes) for name, write in _WRITERS.items() if name in names]
     if names & {"sincos", "sincos_array"}:
-        texts.append(_write_sincos_large())
+        names.add("sincos_large")
+    texts = [write(lanes) for name, write in _WRITERS.items() if name in names]
     called = {code.suffix: code.types["T"] for code in (Code(1), Code(lanes))}
     declared = [
         f"declare {T} @llvm.fmuladd.{suffix}({T}, {T}, {T})\n"

@@ -1,22 +1,26 @@
-"""A compiled function for single states, called by Python itself: NumPy's ufuncs are passed by.
+"""A compiled function called by Python itself: NumPy's ufuncs, and their time, are passed by.
 
 A built-in function whose code is made here, one for all functions and shapes:
 
     PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t given, PyObject *names)
 
-It takes arrays of one state that lie as a kernel of one lane wants them, and
-hands over their own memory and that of new results: nothing is copied. Of
-anything else it makes nothing and returns None: then the caller goes the general
-way, which converts, broadcasts, and says what is wrong.
+It takes ordinary arrays. Those of one state go to the kernel of one lane, their
+own memory and that of new results: nothing is copied. Those of many states, one
+after the other, as many in each array, go to the driver's loop, and other
+threads of Python run meanwhile. Of anything else it makes nothing and returns
+None: then the caller goes the general way, which converts, broadcasts, and says
+what is wrong.
 
 `self` is a plan, an array of 8-byte fields:
 
-    0 kernel    `i64 kernel(ptr inputs, ptr outputs, ptr work, ptr tables)`
+    0 kernel    `i64 kernel(ptr inputs, ptr outputs, ptr work, ptr tables)` of one state, or null
     1 tables    handed through to the kernel
     2 bytes     what the kernel needs to work in, taken from the stack
-    3 inputs    how many
-    4 outputs   how many
-    5 ...       of each argument, inputs first: dimensions (0, 1 or 2), entries, two sizes
+    3 loop      the driver's loop
+    4 plan      the driver's plan; it begins with a counter of alarms
+    5 inputs    how many
+    6 outputs   how many
+    7 ...       of each argument, inputs first: dimensions (0, 1 or 2), entries, two sizes
 
 What it relies on in NumPy and Python is public in their headers, and is tried
 out at the first use. Where it is not as expected, there are no entries: that
@@ -29,7 +33,7 @@ import ctypes
 import importlib
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -39,7 +43,7 @@ from typing import Any
 import numpy as np
 
 from phipsi.backends.driver import ARGUMENTS
-from phipsi.backends.gufunc import Shape
+from phipsi.backends.gufunc import Plan
 from phipsi.backends.llvm import Code, Target, compile_module
 from phipsi.backends.tiles import watch_function
 from phipsi.scalars import HUGE
@@ -48,46 +52,36 @@ ROOM = 16 * 1024  # bytes of the stack that a kernel may have to work in
 
 
 def make_entry(
-    kernel: int,
-    inputs: Sequence[Shape],
-    outputs: Sequence[Shape],
-    *,
-    work: int,
-    tables: int,
-    target: Target,
-    name: str,
-    doc: str,
-    keep: Any,
+    plan: Plan, kernel: int, *, work: int, tables: int, target: Target, name: str, doc: str
 ) -> Callable[..., Any] | None:
-    """A function of one state in arrays of doubles, or None if there can be none.
+    """A function of arrays of doubles, or None if there can be none.
 
-    It returns a new array, a number for an output of shape (), a tuple for several outputs.
-    It returns None, and has done nothing, if an argument is not exactly an aligned,
-    C-contiguous `numpy.ndarray` of doubles of the given shape; if arguments are missing,
-    too many, or named; if the sum of squares of all inputs is not below the square of
-    `scalars.HUGE`; if the kernel complains. It raises MemoryError only.
+    It returns a new array, a number for an output of shape () of one state, a tuple for several
+    outputs. It returns None, and has done nothing, if an argument is not exactly an aligned,
+    C-contiguous `numpy.ndarray` of doubles of the given shape, or of that shape for each of as
+    many states as the others; if arguments are missing, too many, or named; if the sum of
+    squares of all inputs of a state is not below the square of `scalars.HUGE`; if the kernel
+    complains, be it of states of another thread meanwhile. It raises MemoryError only.
 
     Args:
-        kernel: address of the kernel of one state.
-        inputs: their shapes.
-        outputs: their shapes.
-        work: bytes that the kernel needs to work in; with more than `ROOM` there is no entry.
+        plan: what the driver is told of the function.
+        kernel: address of the kernel of one state, or 0.
+        work: bytes that this kernel needs to work in; with more than `ROOM` it is not used.
         tables: address that is handed to the kernel, or 0.
         target: what the kernel was made for.
         name: of the function.
         doc: what it says of itself.
-        keep: what must live as long as these addresses are used.
     """
-    assert inputs and outputs and len(inputs) + len(outputs) <= ARGUMENTS
-    if work > ROOM or not _is_as_expected():
+    if not _is_as_expected():
         return None
     code = _entry_code(replace(target, lanes=1))
-    fields = [kernel, tables, work, len(inputs), len(outputs)]
-    for shape in (*inputs, *outputs):
+    fields = [kernel if work <= ROOM else 0, tables, work, plan.driver.address("loop")]
+    fields += [plan.address, len(plan.inputs), len(plan.outputs)]
+    for shape in (*plan.inputs, *plan.outputs):
         fields += [len(shape), prod(shape), *(*shape, 1, 1)[:2]]
     method = _Method(name.encode(), code.address("entry"), _CALLED_WITH, doc.encode())
     memory = _Memory(np.array(fields, np.int64).tobytes())
-    memory.keep = (code, method, keep)
+    memory.keep = (code, method, plan)
     make = _of_python("PyCFunction_NewEx", _OBJECT, _POINTER, _OBJECT, _POINTER)
     return make(ctypes.addressof(method), np.frombuffer(memory, np.int64), None)
 
@@ -130,9 +124,10 @@ def _entry_code(target: Target) -> Code:
         for name, *_ in layout._fields_
     }
     double = np.dtype(float)
-    text = Template(_HEAD + _DROP + _ENTRY).substitute(
+    text = Template(_HEAD + _DROP + _BATCH + _ENTRY).substitute(
         offsets,
         arguments=ARGUMENTS,
+        steps=3 * ARGUMENTS + 1,
         bound=HUGE * HUGE,
         order=ord("="),
         number=double.num,
@@ -152,10 +147,17 @@ def _constant(address: int) -> str:
     return f"inttoptr (i64 {address} to ptr)"
 
 
-_CALLED = ("Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem")
+_CALLED = (
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+)
 
 _HEAD = """
-%plan = type { ptr, ptr, i64, i64, i64 }
+%plan = type { ptr, ptr, i64, ptr, ptr, i64, i64 }
 %shape = type { i64, i64, [2 x i64] }
 
 attributes #0 = { nounwind }
@@ -182,23 +184,73 @@ done:
 }
 """
 
+# All states by the driver's loop, with the strides of ordinary arrays: the number of alarms.
+_BATCH = """
+define internal i64 @batch(ptr %plan, i64 %states, ptr %data) #0 {
+entry:
+  %dimensions = alloca i64, align 8
+  %steps = alloca [$steps x i64], align 8
+  %p = load %plan, ptr %plan, align 8
+  %loop = extractvalue %plan %p, 3
+  %counter = extractvalue %plan %p, 4
+  %nin = extractvalue %plan %p, 5
+  %nout = extractvalue %plan %p, 6
+  %count = add i64 %nin, %nout
+  %shapes = getelementptr %plan, ptr %plan, i64 1
+  %cores = getelementptr i64, ptr %steps, i64 %count
+  store i64 %states, ptr %dimensions, align 8
+  br label %argument
+argument:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %argument ]
+  %core = phi ptr [ %cores, %entry ], [ %core.next, %argument ]
+  %shape.at = getelementptr %shape, ptr %shapes, i64 %k
+  %shape = load %shape, ptr %shape.at, align 8
+  %rank = extractvalue %shape %shape, 0
+  %entries = extractvalue %shape %shape, 1
+  %columns = extractvalue %shape %shape, 2, 1
+  %stride = mul i64 %entries, 8
+  %stride.at = getelementptr i64, ptr %steps, i64 %k
+  store i64 %stride, ptr %stride.at, align 8
+  %line = mul i64 %columns, 8
+  store i64 %line, ptr %core, align 8
+  %core.next = getelementptr i64, ptr %core, i64 %rank
+  %is_number = icmp eq i64 %rank, 0
+  %last = getelementptr i64, ptr %core.next, i64 -1
+  %last.at = select i1 %is_number, ptr %core, ptr %last
+  store i64 8, ptr %last.at, align 8
+  %k.next = add i64 %k, 1
+  %k.more = icmp ult i64 %k.next, %count
+  br i1 %k.more, label %argument, label %run
+run:
+  %before = load atomic i64, ptr %counter monotonic, align 8
+  %thread = call ptr $PyEval_SaveThread()
+  call void %loop(ptr %data, ptr %dimensions, ptr %steps, ptr %counter)
+  call void $PyEval_RestoreThread(ptr %thread)
+  %after = load atomic i64, ptr %counter monotonic, align 8
+  %alarms = sub i64 %after, %before
+  ret i64 %alarms
+}
+"""
+
 # Nothing from the first look at an argument to the end of the kernel runs code of Python, which
-# could change the argument: an array is no matter for the garbage collector, a tuple is.
+# could change the argument: an array is no matter for the garbage collector, a tuple is. Of many
+# states, other threads may change the numbers, as they may with any ufunc.
 _ENTRY = """
 define ptr @entry(ptr %self, ptr %args, i64 %given, ptr %names) #0 {
 entry:
   %ins = alloca [$arguments x ptr], align 8
-  %outs = alloca [$arguments x ptr], align 8
   %results = alloca [$arguments x ptr], align 8
   %numbers = alloca [$arguments x double], align 8
+  %new = alloca [3 x i64], align 8
   %plan.at = getelementptr i8, ptr %self, i64 $array_data
   %plan = load ptr, ptr %plan.at, align 8
   %p = load %plan, ptr %plan, align 8
   %kernel = extractvalue %plan %p, 0
   %tables = extractvalue %plan %p, 1
   %bytes = extractvalue %plan %p, 2
-  %nin = extractvalue %plan %p, 3
-  %nout = extractvalue %plan %p, 4
+  %nin = extractvalue %plan %p, 5
+  %nout = extractvalue %plan %p, 6
+  %outs = getelementptr ptr, ptr %ins, i64 %nin
   %in.shapes = getelementptr %plan, ptr %plan, i64 1
   %out.shapes = getelementptr %shape, ptr %in.shapes, i64 %nin
   %enough = icmp eq i64 %given, %nin
@@ -207,8 +259,9 @@ entry:
   br i1 %called, label %input, label %none
 
 input:
-  %i = phi i64 [ 0, %entry ], [ %i.next, %watch ]
-  %sum = phi double [ 0.0, %entry ], [ %sum.next, %watch ]
+  %i = phi i64 [ 0, %entry ], [ %i.next, %input.end ]
+  %sum = phi double [ 0.0, %entry ], [ %sum.next, %input.end ]
+  %states = phi i64 [ -1, %entry ], [ %states.here, %input.end ]
   %array.at = getelementptr ptr, ptr %args, i64 %i
   %array = load ptr, ptr %array.at, align 8
   %type.at = getelementptr i8, ptr %array, i64 $array_type
@@ -233,54 +286,83 @@ look:
   %ndim.at = getelementptr i8, ptr %array, i64 $array_ndim
   %ndim.short = load i32, ptr %ndim.at, align 4
   %ndim = sext i32 %ndim.short to i64
-  %is_of_rank = icmp eq i64 %ndim, %rank
+  %leading = sub i64 %ndim, %rank
+  %is_of_rank = icmp ule i64 %leading, 1
   %sizes.at = getelementptr i8, ptr %array, i64 $array_shape
   %sizes = load ptr, ptr %sizes.at, align 8
   %numbers_fit = and i1 %is_double, %is_native
   %layout_fits = and i1 %is_straight, %is_of_rank
   %fits = and i1 %numbers_fit, %layout_fits
-  br i1 %fits, label %sizes.next, label %none
+  br i1 %fits, label %batch, label %none
+batch:
+  %is_batch = icmp eq i64 %leading, 1
+  br i1 %is_batch, label %length, label %lengths
+length:
+  %length.here = load i64, ptr %sizes, align 8
+  %is_some = icmp ne i64 %length.here, 0
+  br i1 %is_some, label %lengths, label %none
+lengths:
+  %states.here = phi i64 [ 0, %batch ], [ %length.here, %length ]
+  %is_first = icmp eq i64 %i, 0
+  %is_same = icmp eq i64 %states, %states.here
+  %agrees = or i1 %is_first, %is_same
+  br i1 %agrees, label %sizes.next, label %none
 sizes.next:
-  %d = phi i64 [ 0, %look ], [ %d.next, %compare ]
+  %d = phi i64 [ 0, %lengths ], [ %d.next, %compare ]
   %d.more = icmp ult i64 %d, %rank
-  br i1 %d.more, label %compare, label %watch
+  br i1 %d.more, label %compare, label %numbers.at
 compare:
-  %size.at = getelementptr i64, ptr %sizes, i64 %d
+  %d.behind = add i64 %d, %leading
+  %size.at = getelementptr i64, ptr %sizes, i64 %d.behind
   %size = load i64, ptr %size.at, align 8
   %wanted.at = getelementptr %shape, ptr %shape.at, i64 0, i32 2, i64 %d
   %wanted = load i64, ptr %wanted.at, align 8
   %d.next = add i64 %d, 1
   %same = icmp eq i64 %size, %wanted
   br i1 %same, label %sizes.next, label %none
-watch:
+numbers.at:
   %data.at = getelementptr i8, ptr %array, i64 $array_data
   %data = load ptr, ptr %data.at, align 8
   %in.at = getelementptr ptr, ptr %ins, i64 %i
   store ptr %data, ptr %in.at, align 8
+  br i1 %is_batch, label %input.end, label %watch
+watch:
   %entries.at = getelementptr %shape, ptr %shape.at, i64 0, i32 1
   %entries = load i64, ptr %entries.at, align 8
-  %sum.next = call double @watch1(ptr %data, i64 %entries, double %sum)
+  %sum.watched = call double @watch1(ptr %data, i64 %entries, double %sum)
+  br label %input.end
+input.end:
+  %sum.next = phi double [ %sum, %numbers.at ], [ %sum.watched, %watch ]
   %i.next = add i64 %i, 1
   %i.more = icmp ult i64 %i.next, %nin
   br i1 %i.more, label %input, label %weigh
 weigh:
   %moderate = fcmp olt double %sum.next, $bound
-  br i1 %moderate, label %output, label %none
+  %has_kernel = icmp ne ptr %kernel, null
+  %possible = or i1 %is_batch, %has_kernel
+  %goes = and i1 %moderate, %possible
+  br i1 %goes, label %output, label %none
 
 output:
   %o = phi i64 [ 0, %weigh ], [ %o.next, %output.next ]
   %o.shape = getelementptr %shape, ptr %out.shapes, i64 %o
   %o.rank = load i64, ptr %o.shape, align 8
-  %o.is_number = icmp eq i64 %o.rank, 0
+  %o.dimensions = add i64 %o.rank, %leading
+  %o.is_number = icmp eq i64 %o.dimensions, 0
   br i1 %o.is_number, label %place, label %allocate
 place:
   %o.number = getelementptr double, ptr %numbers, i64 %o
   br label %output.next
 allocate:
   %o.sizes = getelementptr %shape, ptr %o.shape, i64 0, i32 2
-  %o.ndim = trunc i64 %o.rank to i32
+  %o.core = load [2 x i64], ptr %o.sizes, align 8
+  %new.core = getelementptr i64, ptr %new, i64 1
+  store i64 %states.here, ptr %new, align 8
+  store [2 x i64] %o.core, ptr %new.core, align 8
+  %o.all = select i1 %is_batch, ptr %new, ptr %new.core
+  %o.ndim = trunc i64 %o.dimensions to i32
   call void $Py_IncRef(ptr $double)
-  %made = call ptr $new_array(ptr $ndarray, ptr $double, i32 %o.ndim, ptr %o.sizes,
+  %made = call ptr $new_array(ptr $ndarray, ptr $double, i32 %o.ndim, ptr %o.all,
                               ptr null, ptr null, i32 0, ptr null)
   %no_array = icmp eq ptr %made, null
   br i1 %no_array, label %fail, label %allocated
@@ -300,16 +382,24 @@ output.next:
   br i1 %o.more, label %output, label %run
 
 run:
+  br i1 %is_batch, label %many, label %single
+many:
+  %alarms = call i64 @batch(ptr %plan, i64 %states.here, ptr %ins)
+  br label %judge
+single:
   %work = alloca i8, i64 %bytes, align 64
   %mask = call i64 %kernel(ptr %ins, ptr %outs, ptr %work, ptr %tables)
-  %wrong = icmp ne i64 %mask, 0
+  br label %judge
+judge:
+  %complaints = phi i64 [ %alarms, %many ], [ %mask, %single ]
+  %wrong = icmp ne i64 %complaints, 0
   br i1 %wrong, label %refuse, label %finish
 refuse:
   call void @drop(ptr %results, i64 %nout)
   br label %none
 
 finish:
-  %f = phi i64 [ 0, %run ], [ %f.next, %finish.next ]
+  %f = phi i64 [ 0, %judge ], [ %f.next, %finish.next ]
   %f.at = getelementptr ptr, ptr %results, i64 %f
   %f.result = load ptr, ptr %f.at, align 8
   %f.is_number = icmp eq ptr %f.result, null

@@ -18,7 +18,7 @@ from phipsi.backends.partition import Partition, Task
 from phipsi.backends.write import NodeWriter, Width, declarations
 from phipsi.graph.graph import Node
 
-PART = 800  # nodes of one internal function: from 500 to 1,000 the code is equally fast
+PART = 2_000  # nodes of one internal function: longer ones gain nothing and compile slowly
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class PartWriter(NodeWriter):
         super().__init__(width, partition.fused)
         self.partition, self.number = partition, number
         self.inputs = {name: f"%in{i}" for i, name in enumerate(partition.task.inputs)}
+        self.sines: dict[tuple[str, Node], str] = {}  # taken in this part, and cosines
 
     def write(self, wanted: dict[Node, list[tuple[int, int]]], checks: set[Node]) -> str:
         """The whole function; it returns the lanes where a check fails.
@@ -51,7 +52,10 @@ class PartWriter(NodeWriter):
             wanted: which entries of which outputs a value is.
             checks: what must be true.
         """
-        for node in self.partition.parts[self.number]:
+        part = self.partition.parts[self.number]
+        for i, node in enumerate(part):
+            if i == self.partition.inline:
+                self._take_sines()
             if node.op == "less":
                 if node in checks:
                     self.check(node)
@@ -61,7 +65,9 @@ class PartWriter(NodeWriter):
                     self.store(value, f"%out{output}", entry)
                 if node in self.partition.place:
                     self.store(value, "%work", self.partition.place[node])
-        if self.number == 0:
+        if self.partition.inline == len(part):
+            self._take_sines()
+        elif self.partition.inline is None and self.number == 0:
             for node, i in self.partition.angles.items():
                 self.store(self.read(node), "%work", i)
         if self.number == len(self.partition.parts) - 1:
@@ -69,7 +75,17 @@ class PartWriter(NodeWriter):
         failed = self.failed()
         body = "\n  ".join([*self.lines, f"ret i64 {failed}"])
         parameters = ", ".join(f"ptr noalias {x}" for x in pointers(self.partition.task))
-        return f"define internal i64 @part{self.number}({parameters}) #0 {{\n  {body}\n}}"
+        return f"define internal i64 @part{self.number}({parameters}) #0 {{\nentry:\n  {body}\n}}"
+
+    def _take_sines(self) -> None:
+        """Sines and cosines of all angles, in registers."""
+        angles = self.partition.angles
+        if angles:
+            names = [self.read(x) for x in angles]
+            lines, *values = elementary.inline_sincos(self.width.lanes, names, "%work")
+            self.lines += lines
+            for op, several in zip(("sin", "cos"), values, strict=True):
+                self.sines |= {(op, x): y for x, y in zip(angles, several, strict=True)}
 
     def _store_others(self, wanted: dict[Node, list[tuple[int, int]]]) -> None:
         """The outputs that no part makes: inputs, numbers, sines of the loop; zeros are filled."""
@@ -84,6 +100,8 @@ class PartWriter(NodeWriter):
         if node.op == "input":
             argument, entry = node.data
             return self.load(self.inputs[argument], entry)
+        if (node.op, *node.args) in self.sines:
+            return self.sines[node.op, node.args[0]]
         if self.partition.is_looped(node):
             angles = self.partition.angles
             which = 1 if node.op == "sin" else 2
@@ -111,7 +129,7 @@ def write_kernel(task: Task, lanes: int, limit: int = PART) -> Kernel:
     texts = [writer.write(wanted, set(task.checks)) for writer in writers]
     needed = {name for writer in writers for name in writer.called}
     if partition.angles:
-        needed.add("sincos_array")
+        needed.add("sincos_array" if partition.inline is None else "sincos_large")
     texts += [_main(partition, width), elementary.source(lanes, sorted(needed))]
     text = "\n".join([*texts, *declarations(texts, width), width.attributes])
     return Kernel(text, partition.work, len(partition.parts))
@@ -138,7 +156,7 @@ def _main(partition: Partition, width: Width) -> str:
         lines.append(f"%f{i} = call i64 @part{i}({listed})")
         lines.append(f"%g{i} = or i64 {failed}, %f{i}")
         failed = f"%g{i}"
-        if i == 0 and partition.angles:
+        if i == 0 and partition.angles and partition.inline is None:
             n = len(partition.angles)
             for j in (1, 2):
                 at = width.bytes * n * j

@@ -73,8 +73,9 @@ class MachineCode:
 
     Args:
         gufunc: the function of arrays; it raises no error of its own.
-        entry: the same for single states, with less ado: None where arguments are of another
-            kind, or something is wrong; None altogether where there is no such entry.
+        entry: the same for ordinary arrays of one state or of many, with less ado: None where
+            arguments are of another kind, or something is wrong; None altogether where there is
+            no such entry.
         counter: its first entry counts the tiles in which something went wrong.
         outputs: shapes of the results of one state.
         path: "unrolled" or "rolled".
@@ -131,23 +132,14 @@ def _unrolled(job: Job, target: Target, limit: int | None) -> MachineCode:
     live = [x for x in task.live() if x.op not in ("input", "constant")]
     kernel = write_kernel(task, target.lanes)
     code = compile_module(kernel.text, target)
-    single: Any = None
-    if target.lanes == 1:
-        single = code
-    elif len(live) <= SINGLE:
-        single = compile_module(write_kernel(task, 1).text, target)
-    plan = _plan(
-        job,
-        target,
-        lanes=code.address("kernel"),
-        single=0 if single is None else single.address("kernel"),
-        work=8 * target.lanes * kernel.work,
-        keep=(code, single),
-    )
-    entry = None
-    if single is not None:
-        room = 8 * kernel.work
-        entry = _entry(job, plan, target, single.address("kernel"), room, 0)
+    alone = code if target.lanes == 1 else None
+    if alone is None and len(live) <= SINGLE:
+        alone = compile_module(write_kernel(task, 1).text, target)
+    lanes, single = (0 if x is None else x.address("kernel") for x in (code, alone))
+    room = 8 * kernel.work
+    keep = (code, alone)
+    plan = _plan(job, target, lanes=lanes, single=single, work=target.lanes * room, keep=keep)
+    entry = _entry(job, plan, target, single, room, 0)
     return _code(job, plan, entry, "unrolled", target, count_operations(live))
 
 
@@ -177,9 +169,8 @@ def _plan(job: Job, target: Target, **addresses: Any) -> Plan:
 def _entry(
     job: Job, plan: Plan, target: Target, kernel: int, work: int, tables: int
 ) -> Callable | None:
-    shapes = list(job.inputs.values()), job.outputs
-    options: dict[str, Any] = {"target": target, "name": job.name, "doc": job.doc, "keep": plan}
-    return make_entry(kernel, *shapes, work=work, tables=tables, **options)
+    names = {"name": job.name, "doc": job.doc}
+    return make_entry(plan, kernel, work=work, tables=tables, target=target, **names)
 
 
 def _code(

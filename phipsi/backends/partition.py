@@ -2,7 +2,8 @@
 
 The live nodes, in the order in which they were made, are cut where few values
 are alive. Angles whose sines and cosines are needed are gathered first, for one
-loop does them all. Every choice is made here, once for all widths of lanes.
+loop does them all; few angles of few nodes are done within the only part. Every
+choice is made here, once for all widths of lanes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 
+from phipsi.backends.elementary import FEW
 from phipsi.backends.write import fusible
 from phipsi.graph.graph import Graph, Node
 
@@ -49,6 +51,8 @@ class Partition:
     Attributes:
         angles: what sines and cosines are taken of in the loop, with their numbers.
         parts: the nodes of each part; those of part 0 lead to the angles.
+        inline: where few nodes and angles are, there is one part, which takes the sines and
+            cosines after so many nodes; else None.
         fused: products that vanish in a sum, by the sum.
         place: in the workspace, of values that cross.
         work: numbers in the workspace; first the angles, their sines and cosines.
@@ -60,7 +64,11 @@ class Partition:
         self.angles = _angles(live)
         leading = set(task.graph.live(self.angles))
         rest = [x for x in live if x not in leading and not self.is_looped(x)]
-        self.parts = [[x for x in live if x in leading], *_cut(rest, limit)]
+        first = [x for x in live if x in leading]
+        is_short = len(first) + len(rest) <= limit
+        self.inline = len(first) if is_short and len(self.angles) <= FEW else None
+        parts = [_woven(rest, task)] if len(rest) <= limit else _cut(rest, limit)
+        self.parts = [first, *parts] if self.inline is None else [first + parts[0]]
         whole = list(chain.from_iterable(self.parts))  # so that cuts change no bit
         self.fused = fusible([whole], chain(self.angles, *task.outputs))
         self._absorbed = set(self.fused.values())
@@ -117,6 +125,31 @@ def _angles(live: Sequence[Node]) -> dict[Node, int]:
     asked = (x.args[0] for x in live if x.op in ("sin", "cos"))
     found = [x for x in dict.fromkeys(asked) if x not in turned]
     return {x: i for i, x in enumerate(found)}
+
+
+def _woven(nodes: Sequence[Node], task: Task) -> list[Node]:
+    """Nodes in an order that leaves a processor less to wait for.
+
+    A chain of quotients of the first input alone, such as the articulated inertias of a machine,
+    takes turns with what needs other inputs and no quotient, its motion; the rest comes last.
+    More values are alive then: it pays for few nodes only.
+    """
+    kinds: dict[Node, tuple[bool, bool]] = {}  # by other inputs, by quotients
+    for node in nodes:
+        known = [
+            kinds.get(x, (x.op == "input" and x.data[0] != task.inputs[0], False))
+            for x in node.args
+        ]
+        others, divided = (any(x) for x in zip(*known, strict=True))
+        kinds[node] = others, divided or node.op == "div"
+    alone = [x for x in nodes if not kinds[x][0]]
+    beside = [x for x in nodes if kinds[x] == (True, False)]
+    place: dict[Node, float] = {}
+    for stream in (alone, beside):
+        for i, node in enumerate(stream):
+            place[node] = max(i / len(stream), *(place.get(x, 0.0) for x in node.args))
+    turns = sorted([*alone, *beside], key=lambda x: (place[x], x.number))
+    return [*turns, *(x for x in nodes if x not in place)]
 
 
 def _cut(nodes: Sequence[Node], limit: int) -> list[list[Node]]:

@@ -209,6 +209,12 @@ done:
 JOB = ("first", "stride", "tile", "columns", "step", "whole", "part")
 JOB_TYPE = "%job = type { ptr, i64, ptr, i64, i64, ptr, ptr }"
 
+# So many tiles are packed one after the other, then handed to the kernel, then unpacked: a
+# processor begins with a tile while it ends the one before, if nothing else stands between them.
+# They are fewer where they would take more bytes than that.
+GROUP = 4
+GROUP_BYTES = 12 * 1024
+
 
 def tile_functions(lanes: int) -> str:
     """Definitions of `tiles`, which does all that is done by tiles, and of what it calls."""
@@ -227,26 +233,44 @@ def tile_functions(lanes: int) -> str:
         any=ANY,
         whole=whole,
         part=part,
+        group=GROUP,
         do_still=_do("s", lanes, "0", str(lanes - 1), whole),
-        do_input=_do("i", lanes, "%state", "%last", "%mover"),
-        do_output=_do("o", lanes, "%state", "%last", "%mover"),
+        do_input=_do("i", lanes, "%i.state", "%i.last", "%i.field"),
+        do_output=_do("o", lanes, "%o.state", "%o.last", "%o.field"),
+        i_tile=_which("i", lanes, whole, part),
+        o_tile=_which("o", lanes, whole, part),
     ) + movers(lanes)
 
 
 def _do(k: str, lanes: int, state: str, last: str, mover: str) -> str:
     """Lines that do the job at `%k` for the W states from `state` on: `%k.sum` to `%k.sum.next`.
 
-    `mover` is the number of the field in which the mover is found. `%k.next` is the job after it.
+    `mover` is the number of the field in which the mover is found, `%k.set` how far behind the
+    first tile of the argument its tile lies. `%k.next` is the job after it.
     """
     number = f"<{lanes} x double>"
     return _DO.substitute(k=k, number=number, state=state, last=last, mover=mover)
 
 
+def _which(k: str, lanes: int, whole: str, part: str) -> str:
+    """Lines that find the last state of the tile from `%k.state` on, and the movers for it."""
+    return _WHICH.substitute(k=k, W=lanes, last=lanes - 1, whole=whole, part=part)
+
+
+_WHICH = Template("""
+  %$k.left = sub i64 %states, %$k.state
+  %$k.others = sub i64 %$k.left, 1
+  %$k.last = call i64 @llvm.umin.i64(i64 %$k.others, i64 $last)
+  %$k.is_whole = icmp eq i64 %$k.last, $last
+  %$k.field = select i1 %$k.is_whole, i64 $whole, i64 $part
+""")
+
 _DO = Template("""
   %$k.job = load %job, ptr %$k, align 8
   %$k.first = extractvalue %job %$k.job, 0
   %$k.stride = extractvalue %job %$k.job, 1
-  %$k.tile = extractvalue %job %$k.job, 2
+  %$k.tile.first = extractvalue %job %$k.job, 2
+  %$k.tile = getelementptr i8, ptr %$k.tile.first, i64 %$k.set
   %$k.columns = extractvalue %job %$k.job, 3
   %$k.step = extractvalue %job %$k.job, 4
   %$k.mover.at = getelementptr ptr, ptr %$k, i64 $mover
@@ -302,8 +326,8 @@ done:
 }
 """
 
-# The jobs of a call. Inputs that are the same for all states are packed here, once for all tiles:
-# the sum of their squares is returned.
+# The jobs of a call. Inputs that are the same for all states are packed here, once for each set of
+# tiles: the sum of their squares is returned.
 _PREPARE = """
 define internal $number @prepare(ptr %plan, ptr %workspace, ptr %views) #0 {
 entry:
@@ -311,9 +335,13 @@ entry:
   %nin = extractvalue %plan %p, 7
   %nout = extractvalue %plan %p, 8
   %count = add i64 %nin, %nout
-  %tiles = getelementptr %workspace, ptr %workspace, i64 1
-  %ones = getelementptr ptr, ptr %tiles, i64 %count
-  %jobs = getelementptr ptr, ptr %ones, i64 %count
+  %ones = getelementptr %workspace, ptr %workspace, i64 1
+  %tiles = getelementptr ptr, ptr %ones, i64 %count
+  %w = load %workspace, ptr %workspace, align 8
+  %jobs = extractvalue %workspace %w, 2
+  %sets = extractvalue %workspace %w, 5
+  %set = extractvalue %workspace %w, 6
+  %all = mul i64 %sets, %set
   br label %input
 input:
   %i = phi i64 [ 0, %entry ], [ %i.next, %input.end ]
@@ -326,21 +354,28 @@ input:
   %i.stride.at = getelementptr %view, ptr %i.view, i64 0, i32 1
   %i.stride = load i64, ptr %i.stride.at, align 8
   %i.moves = icmp ne i64 %i.stride, 0
-  br i1 %i.moves, label %input.end, label %still
+  br i1 %i.moves, label %input.end, label %still.tile
+still.tile:
+  %s.set = phi i64 [ 0, %input ], [ %s.set.next, %still.end ]
+  br label %still
 still:
-  %s = phi ptr [ %i.jobs, %input ], [ %s.next, %still ]
-  %s.sum = phi $number [ %i.sum, %input ], [ %s.sum.next, %still ]
+  %s = phi ptr [ %i.jobs, %still.tile ], [ %s.next, %still ]
+  %s.sum = phi $number [ %i.sum, %still.tile ], [ %s.sum.next, %still ]
 $do_still
   %s.more = icmp ne ptr %s.next, %i.end
-  br i1 %s.more, label %still, label %input.end
+  br i1 %s.more, label %still, label %still.end
+still.end:
+  %s.set.next = add i64 %s.set, %set
+  %s.set.more = icmp ult i64 %s.set.next, %all
+  br i1 %s.set.more, label %still.tile, label %input.end
 input.end:
-  %i.jobs.next = phi ptr [ %i.end, %input ], [ %i.jobs, %still ]
-  %i.sum.next = phi $number [ %i.sum, %input ], [ %s.sum.next, %still ]
+  %i.jobs.next = phi ptr [ %i.end, %input ], [ %i.jobs, %still.end ]
+  %i.sum.next = phi $number [ %i.sum, %input ], [ %s.sum.next, %still.end ]
   %i.next = add i64 %i, 1
   %i.more = icmp ult i64 %i.next, %nin
   br i1 %i.more, label %input, label %middle
 middle:
-  %middle.at = getelementptr %workspace, ptr %workspace, i64 0, i32 2
+  %middle.at = getelementptr %workspace, ptr %workspace, i64 0, i32 3
   store ptr %i.jobs.next, ptr %middle.at, align 8
   br label %output
 output:
@@ -354,16 +389,18 @@ output:
   %o.more = icmp ult i64 %o.next, %count
   br i1 %o.more, label %output, label %done
 done:
-  %end.at = getelementptr %workspace, ptr %workspace, i64 0, i32 3
+  %end.at = getelementptr %workspace, ptr %workspace, i64 0, i32 4
   store ptr %o.jobs.next, ptr %end.at, align 8
   ret $number %i.sum.next
 }
 """
 
-# The states below `%tiled`, W at a time, and fewer at the end of the batch.
+# The states below `%tiled`, W at a time, and fewer at the end of the batch: a group of tiles is
+# packed, run, unpacked. Of each, the lanes whose inputs are huge are kept.
 _TILES = """
 define internal void @tiles(ptr %plan, ptr %workspace, ptr %views, i64 %states, i64 %tiled) #2 {
 entry:
+  %huge = alloca [$group x i64], align 8
   %p = load %plan, ptr %plan, align 8
   %kernel = extractvalue %plan %p, 2
   %tables = extractvalue %plan %p, 5
@@ -373,52 +410,84 @@ entry:
   %still = call $number @prepare(ptr %plan, ptr %workspace, ptr %views)
   %w = load %workspace, ptr %workspace, align 8
   %work = extractvalue %workspace %w, 1
-  %middle = extractvalue %workspace %w, 2
-  %end = extractvalue %workspace %w, 3
-  %ins = getelementptr %workspace, ptr %workspace, i64 1
-  %outs = getelementptr ptr, ptr %ins, i64 %nin
-  %ones = getelementptr ptr, ptr %ins, i64 %count
-  %jobs = getelementptr ptr, ptr %ones, i64 %count
+  %jobs = extractvalue %workspace %w, 2
+  %middle = extractvalue %workspace %w, 3
+  %end = extractvalue %workspace %w, 4
+  %sets = extractvalue %workspace %w, 5
+  %set = extractvalue %workspace %w, 6
+  %ones = getelementptr %workspace, ptr %workspace, i64 1
+  %lists = getelementptr ptr, ptr %ones, i64 %count
   %some = icmp ne ptr %jobs, %middle
-  br label %tile
-tile:
-  %state = phi i64 [ 0, %entry ], [ %state.next, %tile.end ]
-  %left = sub i64 %states, %state
-  %others = sub i64 %left, 1
-  %last = call i64 @llvm.umin.i64(i64 %others, i64 $last)
-  %is_whole = icmp eq i64 %last, $last
-  %mover = select i1 %is_whole, i64 $whole, i64 $part
-  br i1 %some, label %input, label %run
+  %size = mul i64 %sets, $W
+  br label %group
+group:
+  %first = phi i64 [ 0, %entry ], [ %stop, %group.end ]
+  %beyond = add i64 %first, %size
+  %stop = call i64 @llvm.umin.i64(i64 %beyond, i64 %tiled)
+  br label %pack
+
+pack:
+  %i.state = phi i64 [ %first, %group ], [ %i.state.next, %packed ]
+  %i.tile.number = phi i64 [ 0, %group ], [ %i.tile.next, %packed ]
+  %i.set = mul i64 %i.tile.number, %set
+$i_tile
+  br i1 %some, label %input, label %packed
 input:
-  %i = phi ptr [ %jobs, %tile ], [ %i.next, %input ]
-  %i.sum = phi $number [ %still, %tile ], [ %i.sum.next, %input ]
+  %i = phi ptr [ %jobs, %pack ], [ %i.next, %input ]
+  %i.sum = phi $number [ %still, %pack ], [ %i.sum.next, %input ]
 $do_input
   %i.more = icmp ne ptr %i.next, %middle
-  br i1 %i.more, label %input, label %run
+  br i1 %i.more, label %input, label %packed
+packed:
+  %sum = phi $number [ %still, %pack ], [ %i.sum.next, %input ]
+  %is_huge = fcmp uge $number %sum, splat (double $bound)
+  %bits = bitcast <$W x i1> %is_huge to i$W
+  %mask = zext i$W %bits to i64
+  %mask.at = getelementptr i64, ptr %huge, i64 %i.tile.number
+  store i64 %mask, ptr %mask.at, align 8
+  %i.tile.next = add i64 %i.tile.number, 1
+  %i.state.next = add i64 %i.state, $W
+  %i.state.more = icmp ult i64 %i.state.next, %stop
+  br i1 %i.state.more, label %pack, label %run
+
 run:
-  %sum = phi $number [ %still, %tile ], [ %i.sum.next, %input ]
-  %huge = fcmp uge $number %sum, splat (double $bound)
-  %lanes = bitcast <$W x i1> %huge to i$W
-  %long = zext i$W %lanes to i64
-  %mask = call i64 %kernel(ptr %ins, ptr %outs, ptr %work, ptr %tables)
-  %either = or i64 %mask, %long
+  %r = phi i64 [ 0, %packed ], [ %r.next, %ready ]
+  %r.list = mul i64 %r, %count
+  %ins = getelementptr ptr, ptr %lists, i64 %r.list
+  %outs = getelementptr ptr, ptr %ins, i64 %nin
+  %failed = call i64 %kernel(ptr %ins, ptr %outs, ptr %work, ptr %tables)
+  %r.mask.at = getelementptr i64, ptr %huge, i64 %r
+  %r.mask = load i64, ptr %r.mask.at, align 8
+  %either = or i64 %failed, %r.mask
   %wrong = icmp ne i64 %either, 0
   br i1 %wrong, label %alarm, label %ready
 alarm:
   %alarms = atomicrmw add ptr %plan, i64 1 monotonic, align 8
   br label %ready
 ready:
+  %r.next = add i64 %r, 1
+  %r.more = icmp ult i64 %r.next, %i.tile.next
+  br i1 %r.more, label %run, label %unpack
+
+unpack:
+  %o.state = phi i64 [ %first, %ready ], [ %o.state.next, %unpacked ]
+  %o.set = phi i64 [ 0, %ready ], [ %o.set.next, %unpacked ]
+$o_tile
   br label %output
 output:
-  %o = phi ptr [ %middle, %ready ], [ %o.next, %output ]
-  %o.sum = phi $number [ zeroinitializer, %ready ], [ %o.sum.next, %output ]
+  %o = phi ptr [ %middle, %unpack ], [ %o.next, %output ]
+  %o.sum = phi $number [ zeroinitializer, %unpack ], [ %o.sum.next, %output ]
 $do_output
   %o.more = icmp ne ptr %o.next, %end
-  br i1 %o.more, label %output, label %tile.end
-tile.end:
-  %state.next = add i64 %state, $W
-  %more = icmp ult i64 %state.next, %tiled
-  br i1 %more, label %tile, label %done
+  br i1 %o.more, label %output, label %unpacked
+unpacked:
+  %o.set.next = add i64 %o.set, %set
+  %o.state.next = add i64 %o.state, $W
+  %o.state.more = icmp ult i64 %o.state.next, %stop
+  br i1 %o.state.more, label %unpack, label %group.end
+group.end:
+  %more = icmp ult i64 %stop, %tiled
+  br i1 %more, label %group, label %done
 done:
   ret void
 }
