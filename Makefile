@@ -18,7 +18,7 @@ BENCH_FLAGS ?=
 .DELETE_ON_ERROR:
 
 help:
-	@echo 'make demo    run examples/00_ground.py: a two-arm spacecraft, its operators, its motion'
+	@echo 'make demo    a spacecraft turns over: its equation, its speed, its motion, into demo/'
 	@echo 'make test    all checks: lint, docs, tests; a few minutes'
 	@echo 'make lint    ruff, mypy, import layers'
 	@echo 'make docs    build the documentation into docs/_build/html'
@@ -27,11 +27,11 @@ help:
 	@echo 'make format  rewrite the sources in the house format'
 	@echo 'make clean   remove .venv, demo/ and everything else that was made here'
 	@echo
-	@echo 'The first run creates .venv, in about half a minute for the demo; later runs reuse it.'
+	@echo 'The first run creates .venv, in less than a minute for the demo; later runs reuse it.'
 	@echo 'Another interpreter: make clean, then make demo PYTHON=python3.12'
 
 demo: $(VENV)/.demo
-	@$(BIN)/python examples/00_ground.py
+	@$(BIN)/phipsi demo
 
 test: lint docs
 	@echo '== pytest'
@@ -66,12 +66,12 @@ clean:
 
 $(VENV)/.demo: pyproject.toml $(VENV)/.created
 	@echo '== installing phipsi and what the demo needs'
-	@$(PIP) --editable '.[plot]'
+	@$(PIP) --editable '.[plot,view]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.created
 	@echo '== installing phipsi and what its checks need (a few minutes the first time)'
-	@$(PIP) --editable '.[dev,docs,peers,plot]'
+	@$(PIP) --editable '.[dev,docs,peers]'
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.created

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from .contender import BATCH, CALL, CHECKED, OURS
+from .contender import BATCH, CALL, CHECKED, MUJOCO, OURS
+from .plan import ROLLING, STATES, STEPS
 from .results import Chain, Results
 from .robots import FILES
 from .tasks import TASKS
@@ -54,6 +55,7 @@ def bars_of(results: Results) -> list[Bar]:
         *_rates(results),
         Bar("Talos, free base, compiled cold", results.cold, 2.0, at_most=True, unit=" s"),
         *_growth(results.chains),
+        *_rollouts(results),
     ]
 
 
@@ -107,6 +109,14 @@ def _growth(chains: Sequence[Chain]) -> Iterator[Bar]:
     yield Bar(what, found, 0, at_most=True, unit="")
     what = f"chain of {LOTS:,} bodies, time per body beside {FEW:,} bodies"
     yield Bar(what, last and last.growth, 2.0, at_most=True)
+
+
+def _rollouts(results: Results) -> Iterator[Bar]:
+    """By RK4, beside MuJoCo's."""
+    for robot in ROLLING:
+        found = results.rollout(robot, "rk4", STATES, STEPS)
+        what = f"{FILES[robot][0]}, rollout of {STATES:,} states over {STEPS:,} steps by RK4"
+        yield Bar(f"{what} beside {MUJOCO}", found and found.ratio, 10)
 
 
 def _nonlinearity(chains: Sequence[Chain]) -> float:

@@ -16,6 +16,7 @@ CALL = "Pinocchio call"
 BATCH = "Pinocchio C++ batch"
 CASADI = "CasADi C"
 MUJOCO = "MuJoCo"
+LAST = "last kept"  # of rollouts
 
 
 @dataclass(frozen=True)

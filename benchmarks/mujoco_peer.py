@@ -34,6 +34,12 @@ FUNCTIONS = {
     MASS_INVERSE: "mass_inverse",
 }
 
+ALL_BUT_GRAVITY = sum(
+    int(flag)
+    for name, flag in mujoco.mjtDisableBit.__members__.items()
+    if name.startswith("mjDSBL_") and name != "mjDSBL_GRAVITY"
+)
+
 SOURCE = """
 #include <string.h>
 #include <mujoco/mujoco.h>
@@ -103,9 +109,7 @@ def model_of(robot: Robot) -> mujoco.MjModel:
     spec = mujoco.MjSpec()
     spec.compiler.inertiafromgeom = 0
     spec.option.gravity = robot.model.gravity
-    spec.option.disableflags = (
-        mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-    )
+    spec.option.disableflags = ALL_BUT_GRAVITY
     bodies: list[Any] = []
     for body, joint in zip(robot.model.bodies, robot.model.joints, strict=True):
         carrier = spec.worldbody if body.parent == WORLD else bodies[body.parent]
@@ -150,11 +154,16 @@ def base_of(robot: Robot) -> Base | None:
     """Of the robot's states."""
     if robot.base == "fixed":
         return None
-    R = np.zeros((robot.count, 9))
-    for quaternion, row in zip(robot.states["q"][:, [3, 0, 1, 2]], R, strict=True):
-        mujoco.mju_quat2Mat(row, quaternion)
     omega, velocity = robot.states["v"][:, :3], robot.states["v"][:, 3:6]
-    return Base(R.reshape(-1, 3, 3), np.cross(omega, velocity))
+    return Base(_rotations(robot.states["q"][:, [3, 0, 1, 2]]), np.cross(omega, velocity))
+
+
+def _rotations(quaternions: np.ndarray) -> np.ndarray:
+    """Of quaternions w x y z, a row each."""
+    R = np.zeros((len(quaternions), 9))
+    for quaternion, row in zip(quaternions, R, strict=True):
+        mujoco.mju_quat2Mat(row, quaternion)
+    return R.reshape(-1, 3, 3)
 
 
 @cache
@@ -169,6 +178,15 @@ def states_of(robot: Robot) -> dict[str, np.ndarray]:
     vdot[:, 3:6] += base.drift
     rest = {"v": states["v"], "tau": states["tau"], "vdot": vdot}
     return {"q": q, **{name: _swap(base.R, x) for name, x in rest.items()}}
+
+
+def state_to_ours(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Any states of MuJoCo in our coordinates, the way back of `states_of`: v = S* v."""
+    if robot.base == "fixed":
+        return q, v
+    ours = q.copy()
+    ours[:, :7] = q[:, [4, 5, 6, 3, 0, 1, 2]]
+    return ours, _swap_back(_rotations(q[:, 3:7]), v)
 
 
 def _swap(R: np.ndarray, x: np.ndarray) -> np.ndarray:

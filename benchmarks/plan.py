@@ -9,7 +9,10 @@ from .tasks import TASKS
 BATCHES = (1, 7, 64, 1024, 16384)
 SIZES = (10, 100, 300, 1_000, 10_000, 100_000)  # of chains, in bodies
 CHAINS = "chains"
-CHOICES = (*FILES, *TASKS, CHAINS)
+ROLLOUTS = "rollouts"
+ROLLING = ("panda", "solo12")
+STATES, STEPS = 1024, 1_000  # of rollouts
+CHOICES = (*FILES, *TASKS, CHAINS, ROLLOUTS)
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,7 @@ class Plan:
         robots, tasks: keys of `FILES` and `TASKS`.
         batches: numbers of states.
         sizes: of chains; none without them.
+        rollouts: how many states and steps; None without them.
         seconds: for a cell.
         is_whole: whether the page is written.
     """
@@ -28,19 +32,22 @@ class Plan:
     tasks: Sequence[str]
     batches: Sequence[int]
     sizes: Sequence[int]
+    rollouts: tuple[int, int] | None
     seconds: float
     is_whole: bool
 
 
 def plan_of(only: Sequence[str], quick: bool) -> Plan:
-    """What the command line asks for: robots, tasks and chains that it names, or all."""
-    cells = not only or set(only) != {CHAINS}
+    """What the command line asks for: robots, tasks, chains, rollouts that it names, or all."""
+    cells = not only or bool(set(only) - {CHAINS, ROLLOUTS})
     chains = not only or CHAINS in only
+    rollouts = not only or ROLLOUTS in only
     return Plan(
         robots=([x for x in FILES if x in only] or list(FILES)) if cells else [],
         tasks=[x for x in TASKS if x in only] or list(TASKS),
         batches=(1, 64, 1024) if quick else BATCHES,
         sizes=(SIZES[:4] if quick else SIZES) if chains else (),
+        rollouts=((256, 100) if quick else (STATES, STEPS)) if rollouts else None,
         seconds=0.2 if quick else 1.0,
         is_whole=not only and not quick,
     )

@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .bars import FEW, MANY, Bar, bars_of
-from .contender import BATCH, CALL, CASADI, CHECKED, IN_PLACE, MUJOCO, OURS
+from .contender import BATCH, CALL, CASADI, CHECKED, IN_PLACE, LAST, MUJOCO, OURS
 from .ours import VARIANTS
 from .pinocchio_peer import LOOP
-from .results import SINCOS, Cell, Chain, Made, Results
+from .results import SINCOS, Cell, Chain, Made, Results, Rollout
 from .robots import FILES
+from .rollouts import COMPARED, STEP
 from .tasks import TASKS, Task
 
 PEERS = (CHECKED, CALL, BATCH, CASADI, MUJOCO)
@@ -53,6 +54,20 @@ compiling and calling the function. Pinocchio's data holds tensors of nv³ numbe
 gigabytes for 1,000 bodies.
 """
 
+ROLLOUTS = f"""\
+`pp.rollout` beside `mujoco.rollout`: steps of {1e3 * STEP:g} ms under gravity alone, all states \
+kept; million steps per second of the processor, at best. MuJoCo's model is the one above: without \
+damping, its Euler's method treats nothing implicitly. It writes into an array that is there; ours \
+is made anew by each call, of memory that has lain idle while MuJoCo ran: the guest of a host may \
+first have to ask for it. `{LAST}`: `pp.rollout` with the last states kept alone. forward: how \
+many times as long as forward dynamics of the same states one of its steps takes. apart: by how \
+much the last states differ, relative to the largest entry of each.
+
+After {COMPARED} steps the states agreed to 1e-9, with one exception: by Euler's method, MuJoCo \
+moves a free base along its velocity in world axes, and we along its twist. That difference falls \
+with the step, as the order of the method says.
+"""
+
 
 def page(results: Results, host: Mapping[str, str]) -> str:
     """The whole page, of what was measured."""
@@ -67,6 +82,8 @@ def page(results: Results, host: Mapping[str, str]) -> str:
         parts += _section("Functions", f"{FUNCTIONS}\n{made_table(results.made)}")
     if results.chains:
         parts += _section("Growth", f"{GROWTH}\n{chain_table(results.chains)}")
+    if results.rollouts:
+        parts += _section("Rollouts", f"{ROLLOUTS}\n{rollout_table(results.rollouts)}")
     return "\n".join(parts)
 
 
@@ -80,8 +97,8 @@ def _host(results: Results, host: Mapping[str, str]) -> str:
     lines.append(f"- robots, of example-robot-data: {robots}")
     peaks = ", ".join(f"{1e-9 * x:.1f} with {lanes}" for lanes, x in results.peaks.items())
     lines.append(f"- FMA peak, Gflop/s by lanes: {peaks}")
-    if results.cells:
-        busy = [cell.busy for cell in results.cells]
+    if results.cells or results.rollouts:
+        busy = [found.busy for found in (*results.cells, *results.rollouts)]
         lines.append(f"- seconds of the processor per second: {min(busy):.2f} to {max(busy):.2f}")
     aba = results.cell("ur5", "forward", MANY)
     if aba is not None:
@@ -190,6 +207,24 @@ def _chain_rows(chains: Sequence[Chain]) -> Iterator[list[str]]:
         yield [f"{x.bodies:,}", x.path, *map(digits, numbers), theirs, digits(x.data)]
 
 
+def rollout_table(rollouts: Sequence[Rollout]) -> str:
+    """Steps per second, ours and MuJoCo's."""
+    rows = (
+        (
+            FILES[x.robot][0],
+            x.integrator,
+            *(f"{n:,}" for n in (x.states, x.steps)),
+            *(digits(1e-6 * x.rates[name]) for name in (OURS, LAST)),
+            f"{digits(1e-6 * x.rates[MUJOCO])} ({x.ratio:.1f}×)",
+            f"{x.forwards:.2f}×",
+            f"{x.apart:.0e}",
+        )
+        for x in rollouts
+    )
+    head = ("robot", "integrator", "states", "steps", OURS, LAST, MUJOCO, "forward", "apart")
+    return table(head, rows)
+
+
 def _place(cell: Cell) -> tuple[str, str]:
     return FILES[cell.robot][0], f"{cell.batch:,}"
 
@@ -206,6 +241,15 @@ def _share(share: float | None) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def line_of_rollout(found: Rollout) -> str:
+    """A rollout as a line, for who watches the run."""
+    where = f"{FILES[found.robot][0]}, {found.integrator}"
+    size = f"{found.states:,} states, {found.steps:,} steps"
+    ours, theirs = (digits(1e-6 * found.rates[name]) for name in (OURS, MUJOCO))
+    rates = f"{ours} million steps/s; {MUJOCO} {theirs}, {found.ratio:.1f}×"
+    return f"{where}, {size}: {rates}; apart {found.apart:.0e}"
 
 
 def line_of(cell: Cell) -> str:

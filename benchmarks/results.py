@@ -86,13 +86,40 @@ class Chain:
     data: float | None = None
 
 
+@dataclass(frozen=True)
+class Rollout:
+    """Rollouts of a robot by a method of integration.
+
+    Args:
+        robot: a key of `FILES`.
+        integrator: its name.
+        states, steps: how many.
+        rates: of MuJoCo and of us, also with the last states kept alone: steps per second, at best.
+        ratio: how many times as long as we MuJoCo takes, by the median.
+        forwards: how many times as long as forward dynamics a step of ours takes, by the median,
+            with the last states kept alone.
+        apart: by how much the last states differ, relative to their largest entry.
+        busy: seconds of the processor per second; more than 1 would be threads.
+    """
+
+    robot: str
+    integrator: str
+    states: int
+    steps: int
+    rates: dict[str, float]
+    ratio: float
+    forwards: float
+    apart: float
+    busy: float
+
+
 @dataclass
 class Results:
     """All of a run; what was not asked for is missing.
 
     Attributes:
         peaks: flops per second of the FMA loop, by lanes.
-        cells, made, chains: what was measured.
+        cells, made, chains, rollouts: what was measured.
         cold: seconds from nothing to the first forward dynamics of Talos, compiling included.
     """
 
@@ -100,6 +127,7 @@ class Results:
     cells: list[Cell] = field(default_factory=list)
     made: list[Made] = field(default_factory=list)
     chains: list[Chain] = field(default_factory=list)
+    rollouts: list[Rollout] = field(default_factory=list)
     cold: float | None = None
 
     def cell(self, robot: str, task: str, batch: int) -> Cell | None:
@@ -107,4 +135,12 @@ class Results:
         for cell in self.cells:
             if (cell.robot, cell.task, cell.batch) == (robot, task, batch):
                 return cell
+        return None
+
+    def rollout(self, robot: str, integrator: str, states: int, steps: int) -> Rollout | None:
+        """Of a robot, a method and a size, if it was measured."""
+        for found in self.rollouts:
+            key = (found.robot, found.integrator, found.states, found.steps)
+            if key == (robot, integrator, states, steps):
+                return found
         return None

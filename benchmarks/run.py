@@ -12,6 +12,7 @@ What is where:
     native.py                       C code, for the last two
     timing.py peak.py measure.py    how it is measured
     chains.py cold.py               growth with the number of bodies; compiling
+    rollouts.py                     many states over many steps, beside MuJoCo's
     results.py bars.py report.py    what was found, is it enough, the page
     host.py                         processor and versions
 """
@@ -40,9 +41,10 @@ from .measure import measure
 from .native import compiler
 from .peak import LANES, Peak, make_peak
 from .plan import CHOICES, Plan, plan_of
-from .report import line_of, page
+from .report import line_of, line_of_rollout, page
 from .results import Made, Results
 from .robots import Robot
+from .rollouts import measure_rollouts
 from .tasks import TASKS, Task
 from .timing import interleave
 
@@ -130,6 +132,11 @@ def measure_all(plan: Plan) -> Results:
     if plan.sizes:
         say(f"-- chains of {', '.join(map(str, plan.sizes))} bodies")
         results.chains = measure_chains(plan.sizes, plan.seconds)
+    if plan.rollouts:
+        say("-- rollouts")
+        for found in measure_rollouts(*plan.rollouts):
+            results.rollouts.append(found)
+            say(line_of_rollout(found))
     return results
 
 

@@ -41,7 +41,10 @@ class Times:
 
 
 def interleave(
-    runs: Mapping[str, Callable[[], object]], work: Mapping[str, float], seconds: float
+    runs: Mapping[str, Callable[[], object]],
+    work: Mapping[str, float],
+    seconds: float,
+    rounds: int = ROUNDS,
 ) -> Times:
     """Time all runs in turn, round after round.
 
@@ -49,6 +52,7 @@ def interleave(
         runs: what is timed.
         work: of each run how many units of work it does: states, flops, bytes.
         seconds: how long to go on, unless the first rounds take longer.
+        rounds: so many at least.
     """
     repeats = {name: _repeats(run) for name, run in runs.items()}
     found: dict[str, list[float]] = {name: [] for name in runs}
@@ -57,7 +61,7 @@ def interleave(
     gc.disable()
     try:
         start, processor = time.perf_counter(), time.process_time()
-        while len(found[names[0]]) < ROUNDS or time.perf_counter() - start < seconds:
+        while len(found[names[0]]) < rounds or time.perf_counter() - start < seconds:
             shuffle(names)  # nobody always finds the caches that the same other one leaves
             for name in names:
                 found[name].append(_time(runs[name], repeats[name]))

@@ -39,12 +39,16 @@ from phipsi.errors import (
     SpaceError,
 )
 from phipsi.lowering.dense import as_matrix
-from phipsi.model import examples
+from phipsi.model import examples, geometry
 from phipsi.model.build import ModelBuilder
 from phipsi.model.configuration import difference, integrate
 from phipsi.model.examples import chain
 from phipsi.model.model import Body, Frame, Joint, Limits, Model, Point, point
 from phipsi.model.urdf import load
+from phipsi.simulate import control
+from phipsi.simulate.run import rollout, simulate
+from phipsi.simulate.trajectory import Trajectory
+from phipsi.view import view
 
 __version__ = "0.1.0"
 
@@ -64,6 +68,7 @@ __all__ = [
     "Point",
     "SolveError",
     "SpaceError",
+    "Trajectory",
     "accelerations",
     "as_matrix",
     "bias_force",
@@ -71,10 +76,12 @@ __all__ = [
     "body_velocities",
     "chain",
     "compile",
+    "control",
     "difference",
     "examples",
     "forward_dynamics",
     "forward_dynamics_delayed",
+    "geometry",
     "gravity_force",
     "integrate",
     "inverse_dynamics",
@@ -90,4 +97,7 @@ __all__ = [
     "operational_inertia",
     "point",
     "potential_energy",
+    "rollout",
+    "simulate",
+    "view",
 ]

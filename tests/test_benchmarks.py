@@ -24,10 +24,21 @@ from benchmarks import (
     pinocchio_peer,
     plan,
     report,
+    rollouts,
     timing,
 )
-from benchmarks.contender import BATCH, CALL, CHECKED, IN_PLACE, OURS, DisagreementError, Trial
-from benchmarks.results import Cell, Chain, Made, Results
+from benchmarks.contender import (
+    BATCH,
+    CALL,
+    CHECKED,
+    IN_PLACE,
+    LAST,
+    MUJOCO,
+    OURS,
+    DisagreementError,
+    Trial,
+)
+from benchmarks.results import Cell, Chain, Made, Results, Rollout
 from benchmarks.robots import FILES, Robot
 from benchmarks.tasks import FORWARD, INVERSE, MASS, TASKS
 
@@ -110,6 +121,21 @@ def test_mujoco_agrees_once_its_coordinates_are_ours(robot, task):
     assert contender.relative_error(found, interpreted(robot, task)) < contender.TOLERANCE
 
 
+@every_robot
+def test_states_return_from_mujocos_coordinates(robot):
+    theirs = mujoco_peer.states_of(robot)
+    q, v = mujoco_peer.state_to_ours(robot, theirs["q"], theirs["v"])
+    np.testing.assert_allclose(q, robot.states["q"], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(v, robot.states["v"], rtol=0, atol=1e-14)
+
+
+def test_mujoco_does_nothing_but_move_bodies_under_gravity():
+    disabled = mujoco_peer.model_of(ROBOTS["panda"]).opt.disableflags
+    flags = {name: int(flag) for name, flag in mujoco.mjtDisableBit.__members__.items()}
+    left = {name for name, flag in flags.items() if name[:7] == "mjDSBL_" and not disabled & flag}
+    assert left == {"mjDSBL_GRAVITY"}
+
+
 @pytest.mark.parametrize("name", ["panda", "solo12"])
 @every_task
 def test_what_casadi_is_given_is_the_task(name, task):
@@ -136,6 +162,47 @@ def test_a_chain_moves_as_in_pinocchio_and_a_wrong_motion_is_refused():
         chains.check_motion(model, vdot * (1.0 + 1e-8), *state)
     with pytest.raises(DisagreementError, match="off by"):
         chains.check_alike(model, vdot, vdot * (1.0 + 1e-8))
+
+
+@pytest.mark.parametrize("integrator", rollouts.METHODS)
+@pytest.mark.parametrize("name", plan.ROLLING)
+def test_rollouts_move_as_in_mujoco(name, integrator):
+    rollouts.check_motion(ROBOTS[name], integrator)
+
+
+def test_a_rollout_of_another_method_is_refused(monkeypatch):
+    (euler, _), (_, order) = rollouts.METHODS["euler"], rollouts.METHODS["rk4"]
+    monkeypatch.setitem(rollouts.METHODS, "rk4", (euler, order))
+    with pytest.raises(DisagreementError, match="Panda, rk4: MuJoCo is off by"):
+        rollouts.check_motion(ROBOTS["panda"], "rk4")
+
+
+@pytest.mark.parametrize(
+    "apart, order",
+    [
+        (lambda finer: 1e-10, 4),
+        (lambda finer: 1e-5 / finer, 1),
+        (lambda finer: 1e-5 / finer**4, 4),
+    ],
+    ids=["none", "first", "fourth"],
+)
+def test_a_difference_of_the_order_of_the_method_is_none(apart, order):
+    rollouts.check_order("", apart, order)
+
+
+@pytest.mark.parametrize(
+    "apart, order",
+    [
+        (lambda finer: 1e-8, 1),
+        (lambda finer: 1e-5 / finer, 4),
+        (lambda finer: 1e-5 / finer**2, 4),
+        (lambda finer: np.nan, 1),
+    ],
+    ids=["stays", "first for fourth", "second for fourth", "NaN"],
+)
+def test_a_difference_that_shorter_steps_leave_is_refused(apart, order):
+    with pytest.raises(DisagreementError, match="off by"):
+        rollouts.check_order("", apart, order)
 
 
 # -- what is timed -----------------------------------------------------------------------
@@ -212,6 +279,30 @@ def test_what_is_short_is_repeated_and_counted_per_run(monkeypatch):
     assert times.best("short") == timing.BLOCK / 2
 
 
+def test_what_is_long_is_measured_in_fewer_rounds(monkeypatch):
+    clock = Clock(monkeypatch)
+    times = timing.interleave({"long": clock.runs("long", 5.0)}, {"long": 1}, 0.0, rounds=3)
+    assert len(clock.order) == 2 + 3 and len(times.seconds["long"]) == 3
+
+
+def test_rollouts_are_counted_by_their_steps(monkeypatch):
+    """Every contender takes as long as it has states, and ends where it has to."""
+    counted = {}
+
+    def interleave(runs, work, seconds, rounds):
+        for run in runs.values():
+            run()
+        counted.update(work)
+        return timing.Times({name: np.full(rounds, 1.0 / work[name]) for name in runs}, 1.0)
+
+    monkeypatch.setattr(rollouts, "interleave", interleave)
+    found = rollouts.measure_rollout(ROBOTS["panda"], "euler", steps=5)
+    assert counted == {OURS: 15, LAST: 15, MUJOCO: 15, FORWARD.name: COUNT}
+    assert found.rates == {OURS: 15.0, LAST: 15.0, MUJOCO: 15.0}
+    assert (found.ratio, found.forwards) == (1.0, COUNT / 15)
+    assert found.apart < 1e-14
+
+
 @pytest.mark.parametrize("lanes", peak.LANES)
 def test_the_peak_loop_runs_and_counts_two_flops_for_each_lane(lanes):
     loop = peak.make_peak(lanes)
@@ -238,6 +329,11 @@ def results(times, share, growth=2.0, crooked=0):
         flops = 409 * n - 160 if n > 10 else 3000
         path = "rolled" if n > 10 else "unrolled"
         found.chains.append(Chain(n, flops + crooked * (n == 1_000), path, 0.1, growth, 1.0, 2.0))
+    rates = {OURS: 4.56e6, LAST: 5e6, MUJOCO: 1e5}
+    for robot in plan.ROLLING:
+        for integrator in rollouts.METHODS:
+            size = (plan.STATES, plan.STEPS)
+            found.rollouts.append(Rollout(robot, integrator, *size, rates, times, 4.0, 7e-12, 1.0))
     return found
 
 
@@ -258,10 +354,11 @@ def test_bars_are_not_met_below_their_bounds():
 @pytest.mark.parametrize(
     "least, met",
     [
-        (30.0, 2 + 3 + 5 + 4 + 20 + 20),  # forward dynamics of arms
-        (25.0, 3 + 5 + 4 + 20 + 20),  # and of others
-        (20.0, 5 + 4 + 20 + 20),  # inverse dynamics
-        (12.0, 4 + 20 + 20),  # matrices of arms
+        (30.0, 2 + 3 + 5 + 4 + 2 + 20 + 20),  # forward dynamics of arms
+        (25.0, 3 + 5 + 4 + 2 + 20 + 20),  # and of others
+        (20.0, 5 + 4 + 2 + 20 + 20),  # inverse dynamics
+        (12.0, 4 + 2 + 20 + 20),  # matrices of arms
+        (10.0, 2 + 20 + 20),  # rollouts
         (2.0, 20 + 20),  # single calls
         (1.7, 4 + 20),  # the UR5's
         (1.0, 20),  # checked ones
@@ -304,7 +401,18 @@ def test_what_was_left_out_is_not_met():
     partly.cells = [cell for cell in partly.cells if cell.task == "forward"]
     found = verdicts(partly)
     assert not any("mass" in what or "inverse" in what for what in found if found[what] == "met")
-    assert list(found.values()).count("met") == 5 + 5 + 5 + 3 + 1 + 2
+    assert list(found.values()).count("met") == 5 + 5 + 5 + 3 + 1 + 2 + 2
+
+
+def test_a_shorter_rollout_or_another_method_meets_no_bar():
+    found = results(30.0, 0.6)
+    found.rollouts = [x for x in found.rollouts if x.integrator == "euler"]
+    found.rollouts.append(Rollout("panda", "rk4", 256, 100, {}, 30.0, 4.0, 0.0, 1.0))
+    left = [what for what, verdict in verdicts(found).items() if verdict != "met"]
+    assert left == [
+        "Panda, rollout of 1,024 states over 1,000 steps by RK4 beside MuJoCo",
+        "solo12, rollout of 1,024 states over 1,000 steps by RK4 beside MuJoCo",
+    ]
 
 
 def test_the_compute_rate_counts_no_more_than_casadi_needs():
@@ -316,7 +424,7 @@ def test_the_page_has_every_table_whole():
     text = report.page(results(30.0, 0.6), {"processor": "one"})
     assert "- processor: one" in text and "50.0 with 8" in text
     blocks = [block for block in text.split("\n\n") if block.startswith("|")]
-    assert len(blocks) == 1 + 2 * len(TASKS) + 2
+    assert len(blocks) == 1 + 2 * len(TASKS) + 3
     for block in blocks:
         lines = block.strip().splitlines()
         assert len({line.count("|") for line in lines}) == 1
@@ -325,6 +433,14 @@ def test_the_page_has_every_table_whole():
     assert [line for line in forward if line.startswith("| Talos") and " 1,024 |" in line]
     assert len(forward) == 2 + len(FILES) * len(plan.BATCHES)
     assert "0.0123 (30.0×)" in blocks[1] and " 60 % |" in blocks[2]
+    assert len(blocks[-1].splitlines()) == 2 + len(plan.ROLLING) * len(rollouts.METHODS)
+    assert " 4.56 | " in blocks[-1] and "0.100 (30.0×)" in blocks[-1] and " 7e-12 |" in blocks[-1]
+
+
+def test_a_rollout_is_one_line_for_who_watches():
+    line = report.line_of_rollout(results(30.0, 0.6).rollouts[0])
+    assert line.startswith("Panda, rk4, 1,024 states, 1,000 steps: 4.56 million steps/s; MuJoCo")
+    assert "0.100, 30.0×" in line
 
 
 @pytest.mark.parametrize(
@@ -339,9 +455,11 @@ def test_a_part_is_measured_by_its_names():
     whole = plan.plan_of([], quick=False)
     assert list(whole.robots) == list(FILES) and list(whole.tasks) == list(TASKS)
     assert whole.batches == (1, 7, 64, 1024, 16384) and whole.sizes[-1] == 100_000
-    assert whole.is_whole
+    assert whole.rollouts == (1024, 1_000) and whole.is_whole
     part = plan.plan_of(["talos", "mass"], quick=False)
     assert (part.robots, part.tasks, part.sizes) == (["talos"], ["mass"], ())
-    assert plan.plan_of(["chains"], quick=True).robots == []
+    assert part.rollouts is None and plan.plan_of(["chains"], quick=True).robots == []
+    rolled = plan.plan_of(["rollouts"], quick=True)
+    assert (rolled.robots, rolled.sizes, rolled.rollouts) == ([], (), (256, 100))
     assert not part.is_whole and not plan.plan_of([], quick=True).is_whole
     assert bars.FEW in plan.plan_of(["chains"], quick=True).sizes

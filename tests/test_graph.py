@@ -18,7 +18,7 @@ from phipsi.graph.graph import (
     Node,
     count_operations,
 )
-from phipsi.scalars import Dual, cos, less, sin, sqrt, where
+from phipsi.scalars import Dual, cos, exp, less, sin, sqrt, where
 
 
 @pytest.fixture
@@ -512,6 +512,71 @@ def test_nodes_of_two_graphs_do_not_mix(graph):
     ):
         with pytest.raises(AssertionError, match="two graphs"):
             wrong()
+
+
+# -- nodes of another graph ------------------------------------------------------------
+
+
+@given(programs(4), st.lists(st.floats(-3.0, 3.0), min_size=4, max_size=4))
+def test_graft_is_the_program_run_on_what_stands_for_the_inputs(program, numbers):
+    """Nodes for nodes: the same graph as if the program had been run there."""
+    other, graph = Graph(), Graph()
+    leaves = inputs(graph, "xy")
+    places = [leaves[0] * leaves[1], leaves[1], leaves[0], leaves[0] + 1.0]
+    try:
+        results = run(program, inputs(other, "abcd"))
+        expected = run(program, places)
+    except ZeroDivisionError:
+        reject()
+    found = graph.graft(results, dict(zip("abcd", places, strict=True)))
+    assert found == expected
+
+
+FEW = st.sampled_from([0.0, 1.0, -2.0, 0.5, 3.0])
+SIGNLESS = [name for name in OPERATIONS if name != "arctan2"]  # which sees the sign of zero
+
+
+@given(programs(4, SIGNLESS), st.lists(FEW, min_size=4, max_size=4))
+def test_graft_of_numbers_gives_numbers(program, numbers):
+    other, graph = Graph(), Graph()
+    with np.errstate(all="ignore"):
+        expected = run(program, [np.float64(x) for x in numbers], BY_NUMPY)
+    if not np.isfinite(expected).all():
+        reject()
+    results = run(program, inputs(other, "abcd"))
+    found = graph.graft(results, dict(zip("abcd", numbers, strict=True)))
+    assert_allclose([node.data for node in found], expected, rtol=1e-14)
+
+
+def test_graft_decides_conditions(graph):
+    other = Graph()
+    a, b, c = inputs(other, "abc")
+    condition, choice = less(a, b), where(less(a, b), b * c, c)
+    x, y = inputs(graph, "xy")
+    given = {"a": x, "b": y, "c": 2.0}
+    assert [str(node) for node in graph.graft([condition, choice], given)] == [
+        "(x < y)",
+        "where((x < y), (y * 2.0), 2.0)",
+    ]
+    assert graph.graft([condition, choice], {"a": 1.0, "b": 2.0, "c": x}) == [True, 2.0 * x]
+    assert graph.graft([condition, choice], {"a": 2.0, "b": 1.0, "c": x}) == [False, x]
+    assert graph.graft([condition, choice], {"a": x, "b": x, "c": y}) == [False, y]
+    assert graph.graft([other.false], {}) == [False]
+
+
+def test_graft_folds_what_zeros_decide(graph):
+    """A product with zero takes all that led to it along."""
+    other = Graph()
+    a, b = inputs(other, "ab")
+    x = graph.input("x")
+    found = graph.graft([sin(b) * exp(b) * a + b], {"a": 0.0, "b": x})
+    assert found == [x]
+    assert graph.graft([], {}) == []
+
+
+def test_graft_wants_every_input(graph):
+    with pytest.raises(KeyError):
+        graph.graft([Graph().input("a")], {})
 
 
 def test_node_is_final(graph):

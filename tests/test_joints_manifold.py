@@ -184,6 +184,73 @@ def test_batches_move_as_each_of_their_members(make):
         assert_allclose(apart[k], kind.difference(q0[k].tolist(), q1[k].tolist()), rtol=1e-13)
 
 
+# -- the rates of tangents -------------------------------------------------------------
+
+
+def true_rate(kind, q, u, beta):
+    """The rate of d in q exp(d) at d = u, where q exp(u) moves at the speeds beta: complex step."""
+    there = kind.integrate(q, list(u))
+    moved = kind.integrate(there, [1j * STEP * x for x in beta])
+    return np.imag(kind.difference(q, moved)) / STEP
+
+
+@every_kind
+@for_random_numbers
+def test_tangent_rate_is_the_rate_of_the_tangent(make, rng):
+    """Up to u^6/30240: of short tangents to roundoff, of others to their sixth power."""
+    kind = make(rng)
+    q, u, beta = kind.random(rng), tangent(kind, rng, rotation=1.0), rng.normal(size=kind.nv)
+    for length in (1e-3, 1e-2, 0.1, 0.5):
+        found = kind.tangent_rate([length * x for x in u], list(beta))
+        bar = 1e-3 * length**6 * np.linalg.norm(beta) + 1e-11
+        assert_allclose(found, true_rate(kind, q, length * u, beta), rtol=0, atol=bar)
+
+
+@every_group
+def test_every_term_of_the_tangent_rate_is_needed(make):
+    """What is left out falls by 2^6 as the tangent is halved: four terms, none of them wrong."""
+    rng = np.random.default_rng(8)
+    kind = make(rng)
+    q, u, beta = kind.random(rng), tangent(kind, rng, rotation=1.0), rng.normal(size=kind.nv)
+    u *= 0.8 / np.linalg.norm(u)
+    errors = []
+    for length in (2.0, 1.0):
+        found = kind.tangent_rate([length * x for x in u], list(beta))
+        errors.append(np.abs(found - true_rate(kind, q, length * u, beta)).max())
+    assert 5.5 < np.log2(errors[0] / errors[1]) < 6.6
+
+
+@every_kind
+@for_random_numbers
+def test_bracket_is_what_two_moves_leave_if_their_order_is_changed(make, rng):
+    """exp(su) exp(tw) and exp(tw) exp(su) differ by st [u, w] + O(s t (s + t))."""
+    kind = make(rng)
+    q, u, w = kind.random(rng), *(tangent(kind, rng, rotation=1.0) for _ in range(2))
+    s = 1e-4
+    one = kind.integrate(kind.integrate(q, list(s * u)), list(s * w))
+    other = kind.integrate(kind.integrate(q, list(s * w)), list(s * u))
+    left = np.array(kind.difference(q, one)) - kind.difference(q, other)
+    assert_allclose(left / s**2, kind.bracket(list(u), list(w)), atol=5e-3)
+
+
+@every_kind
+@for_random_numbers
+def test_bracket_is_a_lie_algebra(make, rng):
+    """[u, w] = -[w, u], and the identity of Jacobi; zero for kinds that commute."""
+    kind = make(rng)
+    u, w, x = rng.normal(size=(3, kind.nv)).tolist()
+    assert_allclose(kind.bracket(u, w), np.negative(kind.bracket(w, u)), atol=1e-15)
+    bracket = kind.bracket
+    circle = [bracket(a, bracket(b, c)) for a, b, c in ((u, w, x), (w, x, u), (x, u, w))]
+    assert_allclose(np.sum(circle, axis=0), 0.0, atol=1e-13)
+    assert kind.commutes == (make not in (planar, spherical, free))
+    if kind.commutes:
+        assert kind.bracket(u, w) == [0.0] * kind.nv
+        assert kind.tangent_rate(u, w) is w
+    else:
+        assert np.abs(kind.bracket(u, w)).max() > 0.0
+
+
 # -- neutral and random ----------------------------------------------------------------
 
 

@@ -11,6 +11,8 @@ import pytest
 
 import phipsi as pp
 from phipsi import dynamics, examples, joints, operators
+from phipsi.simulate import control
+from phipsi.simulate.control import Law
 
 ERRORS = {
     "BackendError",
@@ -47,6 +49,10 @@ PACKAGE = ERRORS | {
     *("body_poses", "body_velocities", "jacobian", "jacobian_dot_v"),
     *("operational_compliance", "operational_inertia"),
     *("kinetic_energy", "momentum", "potential_energy"),
+    # motion over time
+    *("Trajectory", "control", "rollout", "simulate"),
+    # what it looks like
+    *("geometry", "view"),
 }
 LETTERS = {
     # the machine
@@ -60,6 +66,7 @@ LETTERS = {
     *("beta", "beta_dot", "T", "f0", "gravity", "a", "b", "c", "V", "alpha", "f", "C", "pose", "U"),
 }
 MAKERS = {"blockdiag", "operator", "scalar", "vector"}
+LAWS = {"ComputedTorque", "GravityCompensation", "PD"}
 MACHINES = {"branching_tree", "chain", "planar_arm", "puma560", "spacecraft"}
 KINDS = {
     *("Fixed", "Revolute", "Continuous", "Prismatic", "Helical", "Cylindrical", "Universal"),
@@ -106,6 +113,12 @@ def test_joint_kinds():
     assert set(joints.__all__) == KINDS | {"JointKind", "X", "Y", "Z"}
 
 
+def test_control_laws():
+    laws = {name for name, x in vars(control).items() if inspect.isclass(x) and issubclass(x, Law)}
+    assert laws - {"Law"} == LAWS
+    assert pp.control is control
+
+
 def test_errors_form_one_tree():
     """As drawn in phipsi/errors.py."""
     for name in ERRORS - {"PhipsiError"}:
@@ -122,13 +135,15 @@ FUNCTIONS = {
 CLASSES = {
     **{name: getattr(pp, name) for name in PACKAGE if inspect.isclass(getattr(pp, name))},
     **{f"joints.{name}": getattr(joints, name) for name in KINDS},
+    **{f"control.{name}": getattr(control, name) for name in LAWS},
 }
 
 
 def test_functions_and_classes_are_all_looked_at():
     assert set(FUNCTIONS) >= {"as_matrix", "load", "point", "integrate", "difference", "chain"}
-    assert set(FUNCTIONS) >= {"compile", *dynamics.__all__}
-    assert set(CLASSES) >= {"Model", "ModelBuilder", "SpaceError", "joints.Custom"}
+    assert set(FUNCTIONS) >= {"compile", "simulate", "rollout", *dynamics.__all__}
+    assert set(CLASSES) >= {"Model", "ModelBuilder", "SpaceError", "Trajectory"}
+    assert set(CLASSES) >= {"joints.Custom", "control.PD"}
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
@@ -163,7 +178,10 @@ def test_modules_have_docstrings():
 def test_import_is_lean():
     """Slow or optional libraries are imported on first use, not by `import phipsi`."""
     code = "import phipsi, sys; print([x for x in sys.argv[1:] if x in sys.modules])"
-    slow = ["scipy", "llvmlite", "rich", "matplotlib", "mujoco", "pinocchio", "casadi", "jax"]
+    slow = [
+        *("scipy", "llvmlite", "rich", "cyclopts", "matplotlib", "xarray", "viser", "trimesh"),
+        *("mujoco", "pinocchio", "casadi", "jax"),
+    ]
     done = subprocess.run(
         [sys.executable, "-c", code, *slow], capture_output=True, text=True, check=True
     )

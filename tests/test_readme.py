@@ -13,17 +13,19 @@ from phipsi.operators import C, Mass
 
 README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
+EQUATIONS = next(block for block in BLOCKS if "phipsi.operators" in block)
 
 
 @pytest.fixture(scope="module")
-def page(as_for_users):
+def page(as_for_users, tmp_path_factory):
     """(names, printed text) after all blocks ran, in order, as a reader would paste them."""
     names: dict = {}
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    folder = tmp_path_factory.mktemp("reader")
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
         for block in BLOCKS:
             exec(block, names)
-    return names, printed.getvalue()
+    return {**names, "folder": folder}, printed.getvalue()
 
 
 def numbers(text):
@@ -31,8 +33,15 @@ def numbers(text):
 
 
 def test_first_block_is_short_enough_to_paste():
-    assert BLOCKS
-    assert len(BLOCKS[0].splitlines()) <= 12
+    assert len([line for line in BLOCKS[0].splitlines() if line]) <= 6
+    assert len(EQUATIONS.splitlines()) <= 12
+
+
+def test_first_block_leaves_the_files_that_it_names(page):
+    names, _ = page
+    folder, named = names["folder"], re.findall(r"\w+\.(?:png|nc|html)", BLOCKS[0])
+    assert sorted(file.name for file in folder.iterdir()) == sorted(set(named))
+    assert names["run"].times[-1] == 2.0
 
 
 def test_code_prints_the_mass_matrix_and_the_accelerations(page):
@@ -50,7 +59,7 @@ def test_code_prints_the_mass_matrix_and_the_accelerations(page):
 def test_page_shows_what_its_code_prints(page):
     """Up to the sign of zeros, which the processor's rounding decides."""
     _, text = page
-    after = README.read_text().split(BLOCKS[0], 1)[1].split("```\n")
+    after = README.read_text().split(EQUATIONS, 1)[1].split("```\n")
     assert re.sub(r"-0\.(?!\d)", " 0.", after[2]) == re.sub(r"-0\.(?!\d)", " 0.", text)
 
 

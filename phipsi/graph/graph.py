@@ -344,6 +344,36 @@ class Graph:
             copies[node] = graph._node(node.op, args, node.data)
         return graph, [copies[x] for x in outputs]
 
+    def graft(self, outputs: Sequence[Node], inputs: Mapping[Any, Scalar]) -> list[Scalar]:
+        """Nodes of another graph in this one, with other things in place of its inputs.
+
+        Args:
+            outputs: which nodes of the other graph.
+            inputs: of each key of the other graph a node of this one, or a number.
+
+        Returns:
+            nodes, and True or False for conditions that are now decided.
+        """
+        copies: dict[Node, Any] = {}
+        own: dict[str, Callable] = {
+            name: getattr(self, name) for name in ("add", "sub", "mul", "div", "neg", "less")
+        }
+        for node in outputs[0].graph.live(outputs) if outputs else ():
+            args = [copies[x] for x in node.args]
+            if node.op == "input":
+                copies[node] = self.node(inputs[node.data])
+            elif node.op == "constant":
+                copies[node] = self.constant(node.data)
+            elif node.op == "where" and type(args[0]) is not Node:
+                copies[node] = args[1] if args[0] else args[2]
+            elif node.op == "where":
+                copies[node] = self.where(*args)
+            elif node.op in own:
+                copies[node] = own[node.op](*args)
+            else:
+                copies[node] = self.function(node.op, *args)
+        return [copies[x] for x in outputs]
+
     def evaluate(self, outputs: Sequence[Node], inputs: Mapping[Any, Any]) -> list[Any]:
         """The values of nodes, by NumPy: what every backend must agree with.
 

@@ -10,6 +10,7 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from phipsi.errors import ModelError, name_choices
+from phipsi.model.geometry import Shape, Visual
 from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Vector3, number, vector3
 from phipsi.model.joints import Fixed, JointKind, Revolute
 from phipsi.model.link import (
@@ -20,13 +21,14 @@ from phipsi.model.link import (
     check_limits,
     check_mimic,
     check_motor,
+    check_visuals,
 )
 from phipsi.model.model import EARTH, UNLIMITED, Body, Frame, Joint, Limits, Mimic, Model
 from phipsi.model.tree import WORLD, WORLD_NAME, depth_first
 
 REVOLUTE_Z = Revolute()
 
-Part = Literal["inertia", "joint", "kind", "limits", "mimic"]  # of what is told of a body
+Part = Literal["body", "inertia", "joint", "kind", "limits", "mimic"]  # of what is told of a body
 Where = Callable[[str, Part], str]
 
 _Home = tuple[int, Placement]  # the moving body (or the world) that carries a frame, and where
@@ -74,6 +76,7 @@ class ModelBuilder:
         self._links: dict[str, Link] = {}
         self._frames: dict[str, tuple[str, Placement]] = {}
         self._joint_names: dict[str, str] = {}  # and the body that each carries
+        self._visuals: list[tuple[str, Visual]] = []  # and the body that each is on
         self._report: list[str] = []
         self._where = where
 
@@ -95,6 +98,7 @@ class ModelBuilder:
         rotor_inertia: float = 0.0,
         gear_ratio: float = 1.0,
         mimic: tuple[str, float, float] | None = None,
+        visuals: Iterable[Visual | Shape] = (),
     ) -> None:
         """Add a body and the joint that carries it.
 
@@ -118,6 +122,8 @@ class ModelBuilder:
             gear_ratio: motor turns per joint turn; adds `Jm = gear_ratio^2 rotor_inertia`.
             mimic: (joint, ratio, offset), a joint of one coordinate that this one
                 follows, `q = ratio q_leader + offset`.
+            visuals: what it looks like: shapes of `pp.geometry`, at the body's frame, or
+                placed and coloured by `geometry.Visual.of`.
 
         Raises:
             ModelError: names the body, and says what to do.
@@ -133,6 +139,8 @@ class ModelBuilder:
         if mimic is not None:
             with self._naming(name, "mimic"):
                 mimic = check_mimic(own_name, joint, mimic)
+        with self._naming(name, "body"):
+            looks = check_visuals(visuals)
         with self._naming(name, "joint"):
             link = Link(
                 name,
@@ -156,6 +164,7 @@ class ModelBuilder:
         ]
         self._links[name] = link
         self._joint_names[link.joint_name] = name
+        self._visuals += [(name, visual) for visual in looks]
 
     def add_frame(
         self,
@@ -176,6 +185,17 @@ class ModelBuilder:
         with self._naming(name, "joint", what="frame"):
             frame = check_carrier("body", body), Placement.of(rotation, position)
         self._frames[name] = frame
+
+    def add_visuals(self, body: str, visuals: Iterable[Visual | Shape]) -> None:
+        """Show shapes on a body, or on the world.
+
+        Args:
+            body: the name of the body or welded link that carries them, or "world".
+            visuals: as those of `add_body`.
+        """
+        carrier = check_carrier("body", body)
+        with self._naming(carrier, "body"):
+            self._visuals += [(carrier, visual) for visual in check_visuals(visuals)]
 
     def add_rotor(
         self,
@@ -268,6 +288,7 @@ class ModelBuilder:
             self.gravity,
             inertias[0],
             tuple(report),
+            tuple(self._placed_visuals(home)),
         )
 
     # -- what every message goes through
@@ -374,6 +395,16 @@ class ModelBuilder:
                 raise self._refusal(name, "joint", text, "frame")
             carrier, place = home[body]
             yield Frame(name, carrier, place.then(placement))
+
+    def _placed_visuals(self, home: dict[str, _Home]) -> Iterator[Visual]:
+        """What there is to see, each on the moving body that carries it."""
+        for body, visual in self._visuals:
+            if body not in home:
+                choices = name_choices(body, home)
+                raise ModelError(f"add_visuals: unknown body {body!r}; {choices}")
+            carrier, place = home[body]
+            placement = place.then(visual.placement)
+            yield Visual(visual.shape, placement, visual.color, visual.name or body, carrier)
 
 
 # -- the whole machine -----------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 from phipsi import spatial
 from phipsi.errors import InputError
 from phipsi.model.build import ModelBuilder
+from phipsi.model.geometry import Box, Cylinder, Sphere, Visual
 from phipsi.model.inertia import HERE, Inertia, Placement, Vector3
 from phipsi.model.joints import (
     Free,
@@ -146,7 +147,12 @@ def spacecraft() -> Model:
     """
     builder = ModelBuilder("two-arm spacecraft", gravity=(0.0, 0.0, 0.0))
     builder.add_body(
-        "bus", joint=Free(), joint_name="root", mass=400.0, inertia=(90.0, 110.0, 120.0)
+        "bus",
+        joint=Free(),
+        joint_name="root",
+        mass=400.0,
+        inertia=(90.0, 110.0, 120.0),
+        visuals=BUS,
     )
     for side, y in (("left", 0.6), ("right", -0.6)):
         parts = (
@@ -156,7 +162,9 @@ def spacecraft() -> Model:
         )
         for part, parent, axis, position, tip, mass in parts:
             name = f"{side} {part}"
-            builder.add_body(name, parent, Revolute(axis), position=position, **_rod(tip, mass))
+            looks = _arm_looks(math.hypot(*tip))
+            rod = _rod(tip, mass)
+            builder.add_body(name, parent, Revolute(axis), position=position, visuals=looks, **rod)
         builder.add_frame(f"{side} tip", f"{side} forearm", (0.8, 0.0, 0.0))
     return builder.build()
 
@@ -187,3 +195,28 @@ def _rod(tip: Vector3, mass: float) -> dict[str, Any]:
     across = mass * (length**2 / 12.0 + radius**2 / 4.0)
     inertia = across * (np.eye(3) - along) + 0.5 * mass * radius**2 * along
     return {"mass": mass, "com": (0.5 * end).tolist(), "inertia": inertia.tolist()}
+
+
+# -- what the spacecraft looks like: one sees which way it is turned ------------------------
+
+GOLD, BLUE, WHITE, GREY, RED = (
+    (0.83, 0.66, 0.28),
+    (0.13, 0.22, 0.45),
+    (0.92, 0.92, 0.92),
+    (0.45, 0.47, 0.5),
+    (0.75, 0.2, 0.15),
+)
+BUS = (  # with wings, and a dish on top
+    Visual.of(Box((1.0, 1.3, 0.8)), color=GOLD),
+    Visual.of(Box((0.5, 1.8, 0.03)), (-0.1, 1.65, 0.0), color=BLUE),
+    Visual.of(Box((0.5, 1.8, 0.03)), (-0.1, -1.65, 0.0), color=BLUE),
+    Visual.of(Cylinder(0.35, 0.06), (-0.1, 0.0, 0.5), color=WHITE),
+    Visual.of(Cylinder(0.04, 0.2), (-0.1, 0.0, 0.6), color=RED),
+)
+
+
+def _arm_looks(length: float) -> list[Visual]:
+    """A rod along x with a ball at its joint."""
+    along_x = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (-1.0, 0.0, 0.0))  # turns z into x
+    rod = Visual.of(Cylinder(0.05, length), (0.5 * length, 0.0, 0.0), along_x, WHITE)
+    return [Visual.of(Sphere(0.08), color=GREY), rod]

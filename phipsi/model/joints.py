@@ -8,6 +8,8 @@ A kind knows
     map_derivatives(q)  Gamma_a = D_a H*, one 6 x nv per speed; () where H* is constant
     integrate(q, dq)    the configuration reached from q along the tangent dq
     difference(q0, q1)  its inverse
+    tangent_rate(u, b)  how the tangent u of integrate(q, u) grows at the speeds b
+    advance(b, b', h)   the speeds after a time h of constant acceleration
 
 The speeds beta are the papers' quasi-velocities [002 sec. 2.1], in child axes
 for planar, spherical and free joints, so that their H* is constant.
@@ -41,6 +43,7 @@ class JointKind(ABC):
     nv: int
     quaternion: ClassVar[slice | None] = None  # which coordinates are a unit quaternion
     turns: ClassVar[tuple[int, ...]] = ()  # which coordinates are angles
+    commutes: ClassVar[bool] = True  # whether moves may be taken in any order
 
     @abstractmethod
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
@@ -73,6 +76,32 @@ class JointKind(ABC):
     def difference(self, q0: Vector, q1: Vector) -> list[Scalar]:
         """The tangent that leads from q0 to q1."""
         return spatial.subtract(q1, q0)
+
+    def bracket(self, u: Vector, w: Vector) -> list[Scalar]:
+        """[u, w] of two tangents: zero where all moves commute."""
+        return [0.0] * self.nv
+
+    def tangent_rate(self, u: Vector, beta: Vector) -> Vector:
+        """The rate of u where integrate(q, u) has the speeds beta, q at rest.
+
+        beta + [u, beta]/2 + [u, [u, beta]]/12 - [u, [u, [u, [u, beta]]]]/720 + O(u^6), the
+        inverse of the exponential's derivative.
+        """
+        if self.commutes:
+            return beta
+        once = self.bracket(u, beta)
+        twice = self.bracket(u, once)
+        four_times = self.bracket(u, self.bracket(u, twice))
+        terms = zip(beta, once, twice, four_times, strict=True)
+        return [b + 0.5 * x + (1 / 12) * y - (1 / 720) * z for b, x, y, z in terms]
+
+    def advance(self, beta: Vector, rate: Vector, h: Scalar) -> list[Scalar]:
+        """The speeds after a short time h, at their rate now.
+
+        beta + h rate; where axes of the speeds turn with the child, speeds of its origin are
+        carried on in axes that do not, so that what nothing pushes keeps its momentum.
+        """
+        return [b + h * r for b, r in zip(beta, rate, strict=True)]
 
     def problem(self) -> str | None:
         """What makes this kind impossible, and the remedy; None if nothing does."""
@@ -264,6 +293,7 @@ class Planar(JointKind):
     normal: Vector = Z
     nq, nv = 3, 3
     turns = (0,)
+    commutes = False
 
     def __post_init__(self) -> None:
         axes.make_unit(self, "normal")
@@ -288,6 +318,16 @@ class Planar(JointKind):
         x, y, _ = spatial.translation_log(turn, moved)
         return [turn[2], x, y]
 
+    def bracket(self, u: Vector, w: Vector) -> list[Scalar]:
+        return [0.0, w[0] * u[2] - u[0] * w[2], u[0] * w[1] - w[0] * u[1]]
+
+    def advance(self, beta: Vector, rate: Vector, h: Scalar) -> list[Scalar]:
+        omega, x, y = beta
+        turning = omega + h * rate[0]
+        forward, aside = x + h * (rate[1] - omega * y), y + h * (rate[2] + omega * x)
+        c, s = cos(h * turning), sin(h * turning)
+        return [turning, c * forward + s * aside, c * aside - s * forward]
+
     def problem(self) -> str | None:
         return axes.axis_problem(self, "normal")
 
@@ -302,6 +342,7 @@ class Spherical(JointKind):
 
     nq, nv = 4, 3
     quaternion = slice(0, 4)
+    commutes = False
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation_from_quaternion(q), ZERO3
@@ -322,6 +363,9 @@ class Spherical(JointKind):
         turn = spatial.quaternion_product(spatial.quaternion_conjugate(q0), q1)
         return spatial.quaternion_log(turn)
 
+    def bracket(self, u: Vector, w: Vector) -> list[Scalar]:
+        return spatial.cross(u, w)
+
 
 @dataclass(frozen=True)
 class Free(JointKind):
@@ -332,6 +376,7 @@ class Free(JointKind):
 
     nq, nv = 7, 6
     quaternion = slice(0, 4)
+    commutes = False
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation_from_quaternion(q[:4]), q[4:]
@@ -357,6 +402,20 @@ class Free(JointKind):
         apart = spatial.subtract(q1[4:], q0[4:])
         moved = spatial.apply(spatial.rotation_from_quaternion(back), apart)
         return [*turn, *spatial.translation_log(turn, moved)]
+
+    def bracket(self, u: Vector, w: Vector) -> list[Scalar]:
+        turning = spatial.cross(u[:3], w[:3])
+        return [
+            *turning,
+            *spatial.add(spatial.cross(u[:3], w[3:]), spatial.cross(u[3:], w[:3])),
+        ]
+
+    def advance(self, beta: Vector, rate: Vector, h: Scalar) -> list[Scalar]:
+        turning, straight = super().advance(beta[:3], rate[:3], h), beta[3:]
+        pushed = spatial.add(rate[3:], spatial.cross(beta[:3], straight))
+        straight = super().advance(straight, pushed, h)
+        back = spatial.quaternion_exp(spatial.scale(-h, turning))
+        return [*turning, *spatial.apply(spatial.rotation_from_quaternion(back), straight)]
 
 
 @dataclass(frozen=True)

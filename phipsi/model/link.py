@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
 
 from phipsi.errors import ModelError
+from phipsi.model.geometry import Shape, Visual
 from phipsi.model.inertia import Inertia, Placement, number
 from phipsi.model.joints import Fixed, JointKind
 from phipsi.model.model import UNLIMITED, Limits
@@ -105,3 +107,17 @@ def check_mimic(
 def can_mimic(kind: JointKind) -> bool:
     """Whether a joint can follow, and lead: it has one coordinate."""
     return (kind.nq, kind.nv) == (1, 1)
+
+
+def check_visuals(visuals: Iterable[Visual | Shape]) -> list[Visual]:
+    """What a body looks like; a shape alone sits at the body's frame."""
+    try:
+        looks = [Visual(each) if isinstance(each, Shape) else each for each in visuals]
+    except TypeError:
+        looks = [None]  # type: ignore[list-item]
+    if not all(isinstance(each, Visual) for each in looks):
+        raise ModelError(
+            f"visuals is {visuals!r}; expected a list of shapes, as [geometry.Box((1, 1, 1))], "
+            "or of geometry.Visual.of(shape, position)"
+        )
+    return looks

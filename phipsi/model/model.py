@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.errors import InputError, ModelError, name_choices
+from phipsi.model.geometry import Visual
 from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Vector3, vector3
 from phipsi.model.joints import JointKind
 from phipsi.model.tree import WORLD, WORLD_NAME, Tree
@@ -173,6 +174,7 @@ class Model:
         base_inertia: of what is welded to the world.
         report: a line for each thing that was kept though no machine can have it,
             and for each that a file holds and no reader knows; empty if all is well.
+        visuals: what the bodies, and the world, look like.
     """
 
     name: str
@@ -182,6 +184,7 @@ class Model:
     gravity: Vector3 = EARTH
     base_inertia: Inertia = MASSLESS
     report: tuple[str, ...] = ()
+    visuals: tuple[Visual, ...] = ()
 
     @cached_property
     def tree(self) -> Tree:

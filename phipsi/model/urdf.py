@@ -10,14 +10,13 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from phipsi.errors import InputError, name_choices
 from phipsi.model.build import ModelBuilder, Part, Where
-from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Rows3
+from phipsi.model.inertia import MASSLESS, Inertia
 from phipsi.model.joints import (
     Continuous,
     Fixed,
@@ -29,9 +28,12 @@ from phipsi.model.joints import (
     X,
 )
 from phipsi.model.model import EARTH, UNLIMITED, Limits, Model
+from phipsi.model.origin import read_origin
+from phipsi.model.packages import Directories, Packages
 from phipsi.model.tree import WORLD_NAME
+from phipsi.model.visuals import Visuals
 from phipsi.model.xmlfile import Element, Report, in_file_order, read_xml
-from phipsi.spatial import IDENTITY3, ZERO3, Vector, rotation_from_rpy
+from phipsi.spatial import IDENTITY3, ZERO3, Vector
 
 BASES = ("fixed", "free")
 MIMICS = ("enforce", "independent")
@@ -66,6 +68,7 @@ def load(
     mimic: str = "enforce",
     strict: bool = False,
     gravity: ArrayLike = EARTH,
+    packages: Directories = (),
 ) -> Model:
     """Read a machine from a URDF file.
 
@@ -86,10 +89,15 @@ def load(
     unless all its joints are floating: the machine is free already then. Any
     other link called "world" becomes "world_link".
 
-    Not used: visual, collision, material, transmission, gazebo, sensor and
-    ros2_control elements, calibration and safety_controller of a joint, and a
-    mimic on a fixed joint. Elements that URDF does not know are ignored too,
-    and listed in `model.report`.
+    What the links look like is kept in `model.visuals`. A mesh is named
+    `package://robot/arm.stl`, `file:///...` or by a path from the file; its
+    file is only read when the machine is looked at. No file is refused for its
+    looks: what cannot be drawn is left out and listed in `model.report`.
+
+    Not used: collision, transmission, gazebo, sensor and ros2_control
+    elements, calibration and safety_controller of a joint, and a mimic on a
+    fixed joint. Elements that URDF does not know are ignored too, and listed
+    in `model.report`.
 
     Args:
         path: of the file.
@@ -101,6 +109,9 @@ def load(
         strict: refuse unphysical inertias and joints that move no mass. By
             default the file's numbers are kept and `model.report` lists them.
         gravity: the acceleration that every free mass has; URDF files do not tell.
+        packages: directories that hold the packages of `package://` names, or are
+            those packages. ROS_PACKAGE_PATH, AMENT_PREFIX_PATH and the directories
+            above the file are searched after them.
 
     Returns:
         The model. Each line of `model.report` begins with its file and line.
@@ -168,6 +179,9 @@ def load(
             **_mass_properties(inertias[child]),
             mimic=_read_mimic(joint, joints, report) if mimic == "enforce" else None,
         )
+    looks = Visuals(robot, Packages(robot.file, packages), report)
+    for link_name, link in links.items():
+        builder.add_visuals(names[link_name], looks.read(link))
     model = builder.build()
     return replace(model, report=in_file_order(robot.file, [*report.lines, *model.report]))
 
@@ -269,7 +283,7 @@ def _read_inertia(link: Element, report: Report) -> Inertia:
         tensor.number(name) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     )
     own = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    return Inertia(mass.number("value"), ZERO3, own).moved(_read_origin(inertial))
+    return Inertia(mass.number("value"), ZERO3, own).moved(read_origin(inertial))
 
 
 def _mass_properties(inertia: Inertia) -> dict[str, Any]:
@@ -283,7 +297,7 @@ def _mass_properties(inertia: Inertia) -> dict[str, Any]:
 def _read_joint(joint: Element, report: Report) -> dict[str, Any]:
     """A <joint> as the builder takes it, but for its links and its mimic."""
     report.note_unknown(joint, _IN_JOINT)
-    origin, dynamics = _read_origin(joint), joint.find("dynamics")
+    origin, dynamics = read_origin(joint), joint.find("dynamics")
     return {
         "joint_name": joint.text("name"),
         "joint": _read_kind(joint),
@@ -293,24 +307,6 @@ def _read_joint(joint: Element, report: Report) -> dict[str, Any]:
         "damping": dynamics.number("damping", 0.0) if dynamics else 0.0,
         "friction": dynamics.number("friction", 0.0) if dynamics else 0.0,
     }
-
-
-def _read_origin(element: Element) -> Placement:
-    """The <origin> of a joint or an inertial: position xyz, fixed-axis angles rpy."""
-    origin = element.find("origin")
-    if origin is None:
-        return HERE
-    x, y, z = origin.numbers("xyz", 3, ZERO3)
-    rpy = origin.numbers("rpy", 3, ZERO3)
-    if not any(rpy):
-        return Placement(position=(x, y, z))
-    return Placement(_turn(rpy), (x, y, z))
-
-
-@lru_cache(maxsize=1024)  # a file repeats few angles many times
-def _turn(rpy: tuple[float, ...]) -> Rows3:
-    first, second, third = (tuple(row) for row in rotation_from_rpy(rpy))
-    return first, second, third
 
 
 def _read_kind(joint: Element) -> JointKind:

@@ -1,0 +1,96 @@
+"""How a command ends: its exit code, and one line that says what is wrong and what to do.
+
+0     all is well
+1     something is wrong with the machine, the numbers or the files
+2     the command was not understood
+130   interrupted by Ctrl-C
+141   whoever read the output has closed the pipe
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+
+from cyclopts import CycloptsError
+
+from phipsi.cli.screen import Screen
+from phipsi.errors import PhipsiError
+
+FINE, WRONG, MISUSED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
+
+# What errors of the library call an option, and what it is called here.
+OPTIONS = {
+    r"\blosses=False\b": "--no-losses",
+    r"\blimits=False\b": "--no-limits",
+    r"\bevery=": "--every",
+}
+INTEGRATORS = r"\bintegrator=('\w+'(?: or '\w+')*)"
+
+
+def report(error: BaseException, debug: bool = False) -> int:
+    """Say on standard error what went wrong.
+
+    Args:
+        error: what was raised.
+        debug: show where, too.
+
+    Returns:
+        the exit code.
+
+    >>> from phipsi.errors import InputError
+    >>> report(InputError("duration is 0"))  # prints "error: duration is 0"
+    1
+    """
+    if isinstance(error, OSError):
+        _forget_output()
+    if isinstance(error, BrokenPipeError):
+        return UNREAD
+    if debug and not isinstance(error, CycloptsError):
+        traceback.print_exception(error)
+    line, code = _told(error)
+    Screen(stderr=True).print(line, soft_wrap=True, style="red")
+    return code
+
+
+def spoken(error: BaseException) -> str:
+    """What an error says, in one line, with the options of the command line by their names.
+
+    >>> spoken(ValueError("take integrator='euler' or 'midpoint', or losses=False"))
+    'take --integrator euler or midpoint, or --no-losses'
+    """
+    text = " ".join(line.strip() for line in str(error).splitlines())
+    if isinstance(error, CycloptsError):
+        return text
+    for said, option in OPTIONS.items():
+        text = re.sub(said, option, text)
+    return re.sub(INTEGRATORS, lambda found: "--integrator " + found[1].replace("'", ""), text)
+
+
+def _told(error: BaseException) -> tuple[str, int]:
+    text = spoken(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", INTERRUPTED
+    if isinstance(error, CycloptsError):
+        command = " ".join(("phipsi", *(error.command_chain or ())))
+        return f"error: {text} See: {command} --help", MISUSED
+    if isinstance(error, PhipsiError):
+        return f"error: {text}", WRONG
+    if isinstance(error, OSError):
+        return f"error: the output cannot be written: {error.strerror or text}", WRONG
+    if isinstance(error, MemoryError):
+        return f"error: out of memory: {text or 'too many numbers'}; ask for fewer states", WRONG
+    kind = type(error).__name__
+    return f"error: {kind}: {text}; this is a bug of phipsi, and --debug shows where", WRONG
+
+
+def _forget_output() -> None:
+    """What is still to be written is written nowhere, so that nothing fails at the exit."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # there is no file behind it
+        pass

@@ -1,0 +1,1 @@
+"""Motion over time: integrators, controls, trajectories."""

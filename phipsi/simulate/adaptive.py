@@ -1,0 +1,180 @@
+"""Steps as long as the error allows, and states between them.
+
+The error of a step is that of Dormand and Prince's pair: of the tangent beside the tolerance, of
+the speeds beside tolerance (1 + size). A step is taken again if it is larger than 1; the next
+one is chosen so that it will be about 0.6. Of a batch, the worst decides for all. States at the
+wanted times come from the interpolation of order 4 that goes with the pair, by the same stages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phipsi.errors import InputError, SolveError
+from phipsi.simulate.arrays import ArrayStepper, joint_of
+from phipsi.simulate.integrators import DOPRI
+from phipsi.simulate.progress import Progress
+from phipsi.simulate.setup import Setup, ask
+
+if TYPE_CHECKING:
+    from phipsi.simulate.stepping import Stepper
+
+# Weights of the stages at a fraction x of the step, as polynomials x, x^2, x^3, x^4
+# [Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6].
+BETWEEN = np.array(
+    [
+        [1, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
+        [0, 0, 0, 0],
+        [0, 131558114200 / 32700410799, -68118460800 / 10900136933, 87487479700 / 32700410799],
+        [0, -1754552775 / 470086768, 14199869525 / 1410260304, -10690763975 / 1880347072],
+        [0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632],
+        [0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844],
+        [0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
+    ]
+)
+ORDER = 5
+AIM, SHRINK, GROW = 0.9, 0.2, 5.0  # of the next step beside this one
+SHORTEST = 1e-13  # beside the duration
+STAGES = len(DOPRI.stages)
+
+
+class AdaptiveRun:
+    """A simulation in steps that the error decides.
+
+    Args:
+        setup: what to do; its steps are the times at which states are wanted.
+        every: every so many of them are kept.
+        progress: who is told.
+        tolerance: of each step.
+
+    Attributes:
+        q, v, tau, kept: as of `fixed.Run`.
+    """
+
+    def __init__(self, setup: Setup, every: int, progress: Progress, tolerance: Any):
+        if not isinstance(tolerance, (int, float)) or not 1e-14 <= tolerance <= 1.0:
+            raise InputError(f"tolerance is {tolerance!r}; expected a number from 1e-14 to 1")
+        if setup.tau.shape[-2] > 1:
+            raise InputError(
+                "control: 'dopri' takes steps of its own, so a row of tau for each step has no "
+                "meaning; pass a function of (t, q, v), or take another integrator"
+            )
+        self.setup, self.progress, self.tolerance = setup, progress, tolerance
+        self.spacing = setup.h * every
+        self.stepper = setup.arrays if setup.control else setup.stepper()
+        self.given = {**setup.given(), "tau": setup.tau[..., 0, :]}
+        q, v, self._report = setup.state()
+        self.q, self.v = setup.room(1 + setup.steps // every)
+        self.tau = np.zeros(self.v.shape) if setup.control else None
+        self.q[..., 0, :], self.v[..., 0, :] = q, v
+        self.kept = 1
+        self._reason: SolveError | None = None  # why the last step failed
+        self._worst = ""  # the joint with the largest error in it
+        self.about: dict[str, float] = {"tolerance": tolerance, "steps": 0, "rejected": 0}
+
+    def go(self) -> bool:
+        """To the end, or to an interrupt: whether the end was reached."""
+        try:
+            with self.progress:
+                self._integrate()
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def _integrate(self) -> None:
+        end = self.spacing * (self.q.shape[-2] - 1)
+        time, h = 0.0, min(self.spacing, end)
+        q, v = self.q[..., 0, :], self.v[..., 0, :]
+        self._note(0, time)
+        while self.kept < self.q.shape[-2]:
+            h = min(h, end - time) if end - time > 1e-9 * h else h
+            q1, v1, report, error = self._step(q, v, h, time)
+            factor = GROW if error == 0.0 else AIM * error ** (-1 / ORDER)
+            if not error <= 1.0:
+                self.about["rejected"] += 1
+                h *= max(SHRINK, factor) if np.isfinite(error) else SHRINK
+                if h < SHORTEST * end:
+                    self._fail(q, v, h, time)
+                continue
+            self._fill(q, v, report, time, h)
+            time, q, v = time + h, q1, v1
+            self.about["steps"] += 1
+            h *= min(GROW, max(SHRINK, factor))
+            self.progress.at(time)
+
+    def _step(
+        self, q: np.ndarray, v: np.ndarray, h: float, time: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """The next state, its stages, and the error beside the tolerance."""
+        self._reason, self._worst = None, ""
+        try:
+            (q1, v1, report), alarm = self._run(self.stepper, q, v, h, time)
+        except SolveError as error:
+            self._reason, alarm = error, True
+        if alarm:
+            return q, v, self._report, np.inf
+        n = self.setup.model.nv
+        sizes = 1.0 + np.maximum(np.abs(v), np.abs(v1))
+        scaled = np.maximum(np.abs(report[..., :n]), np.abs(report[..., n : 2 * n]) / sizes)
+        worst = float(np.max(scaled, initial=0.0)) / self.tolerance
+        if not np.isfinite(worst):
+            return q, v, self._report, np.inf
+        if scaled.size:
+            entry = np.unravel_index(np.argmax(scaled), scaled.shape)[-1]
+            self._worst = joint_of(self.setup.model, int(entry), "v").name
+        return q1, v1, report, worst
+
+    def _run(
+        self, stepper: Stepper | ArrayStepper, q: np.ndarray, v: np.ndarray, h: float, time: float
+    ) -> tuple[list[np.ndarray], bool]:
+        """The state after one step, and whether something was noticed."""
+        given = {**self.given, "h": np.array([h])}
+        state = [q, v, self._report]
+        out = [np.empty((*x.shape[:-1], 1, x.shape[-1])) for x in state]
+        alarm = stepper.run(state, given, out, start=time)
+        return [x[..., 0, :] for x in out], alarm
+
+    def _fill(
+        self, q: np.ndarray, v: np.ndarray, report: np.ndarray, time: float, h: float
+    ) -> None:
+        """States at the wanted times within a step."""
+        n = self.setup.model.nv
+        rates, accelerations = (
+            report[..., 2 * n + k * STAGES * n :][..., : STAGES * n].reshape(
+                *v.shape[:-1], STAGES, n
+            )
+            for k in (0, 1)
+        )
+        reached = int((time + h) / self.spacing * (1.0 + 1e-12) + 1e-9)
+        rows = range(self.kept, min(reached, self.q.shape[-2] - 1) + 1)
+        if not rows:
+            return
+        x = np.minimum((np.array(rows) * self.spacing - time) / h, 1.0)
+        weights = h * (x[:, None] ** np.arange(1, 5)) @ BETWEEN.T
+        window = slice(rows.start, rows.stop)
+        self.q[..., window, :] = self.setup.held.machine.move(q[..., None, :], weights @ rates)
+        self.v[..., window, :] = v[..., None, :] + weights @ accelerations
+        for row in rows:
+            self._note(row, row * self.spacing)
+        self.kept = rows.stop
+
+    def _note(self, row: int, time: float) -> None:
+        """What a function of control gives at a kept state."""
+        if self.tau is not None:
+            q, v = self.q[..., row, :], self.v[..., row, :]
+            self.tau[..., row, :] = ask(self.setup, time, q, v)
+
+    def _fail(self, q: np.ndarray, v: np.ndarray, h: float, time: float) -> None:
+        """SolveError that says why the motion cannot be continued."""
+        if self._reason is not None:
+            raise self._reason
+        if not self._worst:
+            self._run(self.setup.held, q, v, h, time)  # says what is wrong, if it can be said
+        where = f", least of all for joint {self._worst!r}" if self._worst else ""
+        raise SolveError(
+            f"at t = {time:.6g} s no step is short enough for the tolerance {self.tolerance:g}"
+            f"{where}: the forces jump there, or the motion runs away; raise the tolerance, or "
+            "take integrator='rk4' with a small dt"
+        )

@@ -1,0 +1,171 @@
+"""All joint forces of a simulation beside gravity: motors within their limits, losses of joints.
+
+    tau = limited(given + law(q, v)) - r(v) v,   r = damping + friction / sqrt(v^2 + slip^2)
+
+Dry friction has no value at rest; here it rises from zero over a slip of speed, so joints under
+less than their friction creep instead of sticking. Of explicit integrators the slip is the
+smallest that a step of length h can follow, h (Mass^-1)_jj friction.
+
+Where bodies are light, losses act within far less than a step. So integrators that are implicit
+solve for them: v' = Mass^-1 (tau - C - r v) is taken with speeds ahead of v, v + x h v', which
+adds to the mass operator, (Mass + x h r) v' = tau - C - r v, and is O(N) as before. The r of
+friction is that of the speeds before the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from phipsi.errors import InputError
+from phipsi.model.model import Model
+from phipsi.scalars import Scalar, maximum, sqrt
+from phipsi.simulate.control import Law
+from phipsi.simulate.machines import Mechanism
+from phipsi.simulate.vectors import each, limited
+
+SLIP = 1e-4  # speed, rad/s or m/s: at least so much
+
+
+@dataclass(frozen=True)
+class Forces:
+    """What moves the joints.
+
+    Args:
+        model: the machine.
+        law: a control law, if there is one.
+        losses: whether joints have the damping and friction of their file.
+        limits: whether motors have the largest efforts of their file.
+    """
+
+    model: Model
+    law: Law | None
+    losses: bool
+    limits: bool
+
+    @property
+    def key(self) -> tuple:
+        """What simulations with the same formulas have in common."""
+        return (self.law.key if self.law else None, self.losses, self.limits)
+
+    def check(self) -> None:
+        """InputError for losses that would drive, and limits that nothing keeps."""
+        asked = {"damping": self.losses, "friction": self.losses, "effort": self.limits}
+        for joint in self.model.joints:
+            found = {"damping": joint.damping, "friction": joint.friction}
+            for name, value in {**found, "effort": joint.limits.effort}.items():
+                if asked[name] and value < 0.0:
+                    option = "limits" if name == "effort" else "losses"
+                    raise InputError(
+                        f"the {name} of joint {joint.name!r} is {value:g}; expected none below "
+                        f"zero; {option}=False leaves it out"
+                    )
+
+    @cached_property
+    def damping(self) -> np.ndarray:
+        """Of each speed; joints that follow another count there."""
+        damping = np.zeros(self.model.nv)
+        if self.losses:
+            for joint in self.model.joints:
+                ratio = 1.0 if joint.mimic is None else joint.mimic.ratio
+                damping[joint.v] += ratio**2 * joint.damping
+        return damping
+
+    @cached_property
+    def friction(self) -> np.ndarray:
+        """Of each speed; joints that follow another count there."""
+        friction = np.zeros(self.model.nv)
+        if self.losses:
+            for joint in self.model.joints:
+                ratio = 1.0 if joint.mimic is None else abs(joint.mimic.ratio)
+                friction[joint.v] += ratio * joint.friction
+        return friction
+
+    @cached_property
+    def efforts(self) -> np.ndarray:
+        """The largest force of each motor; infinite where the file gives none, or zero."""
+        efforts = np.full(self.model.nv, np.inf)
+        if self.limits:
+            for joint in self.model.leaders:
+                efforts[joint.v] = joint.limits.effort or np.inf
+        return efforts
+
+    @property
+    def rubs(self) -> bool:
+        """Whether there is any friction."""
+        return bool(self.friction.any())
+
+    @property
+    def resist(self) -> bool:
+        """Whether there are any losses."""
+        return self.rubs or bool(self.damping.any())
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The numbers of the law."""
+        return self.law.parameters(self.model) if self.law else {}
+
+    def slips(self, mobility: np.ndarray, h: float) -> np.ndarray:
+        """Of each speed the slip for steps of length h, by the diagonal of Mass^-1."""
+        return np.maximum(SLIP, h * mobility * self.friction)
+
+    def too_strong(self, mobility: np.ndarray, h: float, rates: float = 0.5) -> np.ndarray:
+        """Of which speeds the damping takes off so much, or more, in a step of length h.
+
+        Half is about what explicit steps can follow.
+        """
+        return h * mobility * self.damping > rates
+
+    def motors(self, machine: Mechanism, q: Any, v: Any, given: Mapping[str, Any]) -> Any:
+        """The forces of the motors: what is given, and the law."""
+        tau = given["tau"]
+        if self.law:
+            tau = tau + self.law.force(machine, q, v, given)
+        if np.isfinite(self.efforts).any():
+            tau = limited(tau, np.minimum(self.efforts, np.finfo(float).max))
+        return tau
+
+    def resistance(self, v: Any, given: Mapping[str, Any]) -> Any:
+        """r: what the losses are, beside the speeds."""
+        if not self.rubs:
+            return 0.0 * v + self.damping
+        slip = given["slip"]
+        return self.damping + self.friction / each(sqrt, v * v + slip * slip)
+
+    def drive(
+        self,
+        machine: Mechanism,
+        q: Any,
+        v: Any,
+        given: Mapping[str, Any],
+        before: Any = None,
+        ahead: float = 0.0,
+    ) -> tuple[Any, Any]:
+        """The acceleration at a state, and all forces there beside gravity.
+
+        Args:
+            machine: what is moved.
+            q, v: the state.
+            given: tau, parameters, the length h of a step.
+            before, ahead: losses are solved for, at the speeds before + x h a. If they are not
+                strong, x is `ahead`.
+        """
+        tau = self.motors(machine, q, v, given)
+        if not self.resist:
+            return machine.forward(q, v, tau), tau
+        if not ahead:
+            force = tau - self.resistance(v, given) * v
+            return machine.forward(q, v, force), force
+        r, h = self.resistance(before, given), given["h"]
+        x = ahead if ahead == 1.0 else each(_damped, h * given["mobility"] * r)
+        a = machine.forward(q, v, tau - r * before, x * h * r)
+        return a, tau - r * (before + x * h * a)
+
+
+def _damped(z: Scalar) -> Scalar:
+    """How far ahead losses are taken that act within a step z times: 1/2 unless they are strong,
+    then as far as it takes for no speed to change its sign because of them."""
+    return 1.0 - 1.0 / maximum(4.0 * z, 2.0)

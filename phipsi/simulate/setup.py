@@ -1,0 +1,286 @@
+"""What a simulation is asked to do, checked: states, controls, steps."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phipsi.compile import check_array, check_backend
+from phipsi.errors import InputError, SolveError
+from phipsi.graph.graph import GraphTooLargeError
+from phipsi.model.configuration import check_configuration
+from phipsi.model.model import Model
+from phipsi.scalars import HUGE
+from phipsi.simulate.arrays import ArrayStepper
+from phipsi.simulate.control import Law, check_law, in_doubles
+from phipsi.simulate.forces import SLIP, Forces
+from phipsi.simulate.methods import Method, method_of
+from phipsi.simulate.mobility import mobility
+
+if TYPE_CHECKING:
+    from phipsi.simulate.stepping import Stepper
+
+MOST_STEPS = 10**9
+FOLLOWED = 1e-3  # s: friction rises over what steps of that length can follow, under "dopri"
+STRONG = 20.0  # times: for stronger damping than that, "midpoint" gains nothing over "euler"
+SOME = 16  # states that the choice of an integrator looks at
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A simulation before it runs.
+
+    Args:
+        model: the machine.
+        method: the integrator.
+        q, v: the state at the beginning, (*batch, nq) and (*batch, nv).
+        forces: what moves the joints.
+        tau: given forces, (*batch, 1 or steps, nv).
+        control: a function of (t, q, v); None if there is none.
+        h: the length of a step.
+        steps: how many.
+        backend: that of `pp.compile`.
+    """
+
+    model: Model
+    method: Method
+    q: np.ndarray
+    v: np.ndarray
+    forces: Forces
+    tau: np.ndarray
+    control: Callable | None
+    h: float
+    steps: int
+    backend: str
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading axes of the result."""
+        parameters = self.forces.parameters().values()
+        shapes = [self.q.shape[:-1], self.tau.shape[:-2], *(x.shape[:-1] for x in parameters)]
+        try:
+            return np.broadcast_shapes(*shapes)
+        except ValueError:
+            listed = ", ".join(map(str, shapes))
+            raise InputError(
+                f"the batches of states, tau and control do not broadcast: {listed}"
+            ) from None
+
+    def given(self) -> dict[str, np.ndarray]:
+        """What steps take beside the state and tau."""
+        found = {"h": np.array([self.h]), **self.forces.parameters()}
+        if self.forces.rubs:
+            found["slip"] = self._slips()
+        if self.forces.resist and "mobility" in self.method.of_losses:
+            try:
+                found["mobility"] = mobility(self.model, self.q)
+            except SolveError:  # of a joint that nothing resists but its losses
+                found["mobility"] = np.full(self.model.nv, HUGE**0.5)
+        return found
+
+    def _slips(self) -> np.ndarray:
+        """Of each speed over how much speed friction rises."""
+        if self.method.implicit:  # solves for it
+            return np.full(self.model.nv, SLIP)
+        step = FOLLOWED if self.method.name == "dopri" else self.h  # its steps are its own
+        return self.forces.slips(mobility(self.model, self.q), step)
+
+    def state(self) -> list[np.ndarray]:
+        """The parts of the state at the beginning, (*batch, n)."""
+        batch = self.batch
+        parts = {name: np.zeros((*batch, n)) for name, n in self.method.state.items()}
+        parts["q"][...], parts["v"][...] = self.q, self.v
+        if "energy" in parts:
+            parts["energy"][...] = self.held.machine.energy(self.q, self.v)
+        return list(parts.values())
+
+    def room(self, kept: int) -> tuple[np.ndarray, np.ndarray]:
+        """Arrays for so many states of each member of the batch.
+
+        Raises:
+            InputError: if the computer has not that much memory.
+        """
+        sizes = [(*self.batch, kept, n) for n in (self.model.nq, self.model.nv)]
+        needed = 8 * sum(map(math.prod, sizes))
+        if needed > _memory() / 2:
+            raise InputError(
+                f"{kept:,} states of {math.prod(self.batch):,} motions take {needed / 1e9:.3g} GB, "
+                "more than this computer has; keep fewer with every="
+            )
+        q, v = map(np.empty, sizes)
+        return q, v
+
+    def motors(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Forces of the motors at many states, (*batch, T, n), under given tau and the law."""
+        parameters = {name: x[..., None, :] for name, x in self.forces.parameters().items()}
+        return self.forces.motors(self.held.machine, q, v, {"tau": tau, **parameters})
+
+    @cached_property
+    def arrays(self) -> ArrayStepper:
+        """Steps by arrays, a function of control asked at every stage."""
+        control = None if self.control is None else partial(ask, self)
+        return ArrayStepper(self.model, self.method, self.forces, self.backend, control)
+
+    @cached_property
+    def held(self) -> ArrayStepper:
+        """Steps by arrays, tau held for a step."""
+        return ArrayStepper(self.model, self.method, self.forces, self.backend)
+
+    def stepper(self) -> Stepper | ArrayStepper:
+        """What makes steps with tau held: machine code, if the machine is not too large."""
+        if self.backend != "llvm" or not self.model.nv:
+            return self.held
+        from phipsi.simulate.stepping import Stepper  # LLVM, for those who need it
+
+        key = ("steps", self.method.name, self.forces.key)
+        if key not in self.model.functions:
+            try:
+                self.model.functions[key] = Stepper(self.model, self.method, self.forces)
+            except (GraphTooLargeError, ZeroDivisionError):  # a pivot that is always zero
+                self.model.functions[key] = None
+        return self.model.functions[key] or self.held
+
+
+def make_setup(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike | None,
+    control: Any,
+    integrator: str | None,
+    dt: float,
+    steps: int,
+    losses: bool,
+    limits: bool,
+    backend: str | None,
+) -> Setup:
+    """A simulation of what the user has passed, or InputError."""
+    q = in_doubles("q0", check_configuration(model, "q0", q0))
+    nv = model.nv
+    reason = f"nv of {model.name!r}"
+    v = np.zeros(nv) if v0 is None else in_doubles("v0", check_array("v0", v0, (nv,), reason))
+    try:
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    except ValueError:
+        raise InputError(
+            f"the batches of q0 and v0 do not broadcast: {q.shape[:-1]}, {v.shape[:-1]}"
+        ) from None
+    q, v = np.broadcast_to(q, (*batch, model.nq)), np.broadcast_to(v, (*batch, nv))
+    law: Law | None = None
+    function: Callable | None = None
+    tau = np.zeros((1, nv))
+    if isinstance(control, (np.ndarray, list, tuple)):
+        tau = check_forces(model, control, steps)
+    elif control is not None and not isinstance(control, (Law, type)) and callable(control):
+        function = control
+    elif control is not None:
+        law = check_law(control)
+    forces = Forces(model, law, bool(losses), bool(limits))
+    forces.check()
+    h = check_length("dt", dt)
+    method = method_of(_suited(q, forces, h) if integrator is None else integrator, model)
+    return Setup(model, method, q, v, forces, tau, function, h, steps, check_backend(backend))
+
+
+def _suited(q: np.ndarray, forces: Forces, h: float) -> str:
+    """The integrator for who names none: by the first states."""
+    if not forces.damping.any():
+        return "rk4"
+    try:
+        some = q.reshape(-1, q.shape[-1])[:SOME]
+        felt = mobility(forces.model, some)
+    except SolveError:  # a joint that nothing resists but its damping
+        return "euler"
+    if forces.too_strong(felt, h, STRONG).any():
+        return "euler"
+    return "midpoint" if forces.too_strong(felt, h).any() else "rk4"
+
+
+def _memory() -> float:
+    """Bytes that the computer has; infinite where it does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def check_forces(model: Model, tau: Any, steps: int) -> np.ndarray:
+    """Forces as (*batch, 1 or steps, nv), or InputError."""
+    array = in_doubles("tau", check_array("tau", tau, (model.nv,), f"nv of {model.name!r}"))
+    if array.ndim == 1:
+        return array[None]
+    if array.shape[-2] not in (1, steps):
+        raise InputError(
+            f"tau has shape {array.shape}; expected ({model.nv},), or with a row for each of the "
+            f"{steps} steps (*batch, {steps}, {model.nv}), or with one row for all"
+        )
+    return array
+
+
+def check_length(name: str, value: Any) -> float:
+    """A time greater than zero, or InputError."""
+    number = check_array(name, value, (), "a number of seconds")
+    if number.ndim or np.iscomplexobj(number) or not number > 0.0:
+        raise InputError(f"{name} is {value!r}; expected a number of seconds above zero")
+    return float(number)
+
+
+def check_count(name: str, value: Any) -> int:
+    """A whole number above zero, or InputError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name} is {value!r}; expected a whole number above zero")
+    if value > MOST_STEPS:
+        raise InputError(f"{name} is {value}; more than {MOST_STEPS} are not possible")
+    return int(value)
+
+
+def steps_of(duration: Any, dt: Any) -> tuple[int, float]:
+    """How many steps of at most dt make up a duration, and their length."""
+    whole, most = check_length("duration", duration), check_length("dt", dt)
+    ratio = whole / most
+    if ratio > MOST_STEPS:
+        raise InputError(f"a duration of {whole} s in steps of {most} s takes {ratio:.3g} steps")
+    steps = max(1, math.ceil(ratio * (1.0 - 1e-12) - 1e-9))
+    return steps, whole / steps
+
+
+def ask(setup: Setup, time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """What a function of control gives, (*batch, nv), or an error that says when.
+
+    Raises:
+        InputError: for what are no forces of this machine.
+        SolveError: for numbers that are not finite; names the joint.
+    """
+    model = setup.model
+    assert setup.control is not None
+    answer = setup.control(time, q.copy(), v.copy())
+    try:
+        tau = np.asarray(answer)
+        if tau.dtype.kind not in "biuf":
+            raise TypeError
+        tau = tau.astype(float, copy=False)
+        fits = np.broadcast_shapes(tau.shape, v.shape) == v.shape and tau.ndim > 0
+    except (TypeError, ValueError):
+        kind = type(answer).__name__
+        raise InputError(
+            f"control: at t = {time:.6g} s it returned {kind}; expected {model.nv} numbers"
+        ) from None
+    if not fits or tau.shape[-1] != model.nv:
+        raise InputError(
+            f"control: at t = {time:.6g} s it returned an array of shape {tau.shape}; "
+            f"expected {v.shape}, nv of {model.name!r}"
+        )
+    if not np.isfinite(tau).all():
+        entry = int(np.argwhere(~np.isfinite(tau))[0][-1])
+        joint = next(x for x in model.leaders if x.v.start <= entry < x.v.stop)
+        raise SolveError(
+            f"control: at t = {time:.6g} s it returned {tau[~np.isfinite(tau)].flat[0]} "
+            f"for joint {joint.name!r}"
+        )
+    return tau

@@ -1,0 +1,127 @@
+"""A machine in a viser scene: one node for each body, and below it what there is to see."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from phipsi.errors import PhipsiError
+from phipsi.model.model import Model
+from phipsi.model.tree import WORLD, WORLD_NAME
+from phipsi.view.bounds import Bounds
+from phipsi.view.shapes import add_ellipsoid, add_lines, add_visual, quaternions
+from phipsi.view.skeleton import bones, depth_color, inertia_ellipsoid, joint_axes
+
+AXIS_COLOR, BONE_COLOR = (30, 30, 36), (130, 130, 140)
+AXIS_LENGTH = 0.1  # of the machine's size, and no more than this:
+LONGEST_AXIS = 0.3  # m
+
+Group = Literal["shapes", "inertias", "joints"]
+Where = Literal["without shapes", "all", "none"]  # the bodies on which they are shown
+WHERE: tuple[Where, ...] = ("without shapes", "all", "none")
+
+
+class Scene:
+    """The nodes of one machine.
+
+    A body is drawn by its visuals. Where it has none that can be shown, its
+    inertia ellipsoid, the axes of its joint, and lines to the joints that it
+    carries stand for it.
+
+    Args:
+        server: of viser.
+        model: the machine.
+        poses: of its bodies at first, (n, 4, 4).
+    """
+
+    def __init__(self, server: Any, model: Model, poses: np.ndarray):
+        self._server, self._scene, self._model = server, server.scene, model
+        self.bounds = Bounds()
+        self.problems: list[str] = []  # a line for each visual that cannot be shown
+        self._nodes: dict[Group, list[tuple[int, Any]]] = {}  # and the body each is on
+        self._names = [f"/{k} {_plain(body.name)}" for k, body in enumerate(model.bodies)]
+        self._frames = [
+            self._scene.add_frame(name, show_axes=False, wxyz=turn, position=place)
+            for name, turn, place in zip(self._names, *_apart(poses), strict=True)
+        ]
+        self._draw_visuals()
+        shown = {body for body, _ in self._nodes["shapes"]}
+        self._bare = set(range(len(model.bodies))) - shown
+        self._enclose_bare()
+        low, high = self.bounds.box(poses)
+        self.size = float(np.linalg.norm(high - low)) or 1.0
+        self._draw_inertias()
+        self._draw_joints()
+        self.show("inertias", "without shapes")
+        self.show("joints", "without shapes")
+
+    def move(self, poses: np.ndarray) -> None:
+        """Put the bodies at these poses, (n, 4, 4). What stays is not sent."""
+        with self._server.atomic():
+            for frame, turn, place in zip(self._frames, *_apart(poses), strict=True):
+                frame.wxyz, frame.position = turn, place
+
+    def show(self, group: Group, where: Where) -> None:
+        """Show a kind of nodes on all bodies, on none, or on those without shapes."""
+        for body, node in self._nodes[group]:
+            node.visible = where == "all" or (where == "without shapes" and body in self._bare)
+
+    def show_frames(self, shown: bool) -> None:
+        """Show or hide the axes of the bodies' frames."""
+        for frame in self._frames:
+            frame.show_axes = shown
+
+    # -- what is drawn
+
+    def _draw_visuals(self) -> None:
+        nodes = self._nodes["shapes"] = []
+        for number, visual in enumerate(self._model.visuals):
+            owner = f"/{WORLD_NAME}" if visual.body == WORLD else self._names[visual.body]
+            try:
+                added, points = add_visual(self._scene, f"{owner}/shape {number}", visual)
+            except PhipsiError as error:
+                self.problems.append(f"{visual.name!r} is not shown: {error}")
+                continue
+            nodes += [(visual.body, node) for node in added]
+            self.bounds.add(visual.body, points)
+
+    def _enclose_bare(self) -> None:
+        """Bodies without shapes take the room of their ellipsoids and lines."""
+        for body in self._bare:
+            self.bounds.add(body, np.zeros((1, 3)))
+            self.bounds.add(body, bones(self._model, body))
+            ellipsoid = inertia_ellipsoid(self._model.bodies[body].inertia)
+            if ellipsoid is not None:
+                self.bounds.add(body, ellipsoid.tips)
+
+    def _draw_inertias(self) -> None:
+        nodes = self._nodes["inertias"] = []
+        for k, body in enumerate(self._model.bodies):
+            ellipsoid = inertia_ellipsoid(body.inertia, self.size)
+            if ellipsoid is not None:
+                color = depth_color(self._model.tree.depth[k])
+                node = add_ellipsoid(self._scene, f"{self._names[k]}/inertia", ellipsoid, color)
+                nodes.append((k, node))
+
+    def _draw_joints(self) -> None:
+        nodes = self._nodes["joints"] = []
+        length = min(AXIS_LENGTH * self.size, LONGEST_AXIS)
+        for k, joint in enumerate(self._model.joints):
+            name, axes = self._names[k], joint_axes(joint.kind)
+            across = 0.5 * length * np.stack([-axes, axes], axis=1)
+            drawn = add_lines(self._scene, f"{name}/axes", across, AXIS_COLOR, 0.06 * length)
+            lines = bones(self._model, k)
+            drawn += add_lines(self._scene, f"{name}/bones", lines, BONE_COLOR, 0.04 * length)
+            nodes += [(k, node) for node in drawn]
+            self._frames[k].axes_length, self._frames[k].axes_radius = length, 0.03 * length
+
+
+def _apart(poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Poses (n, 4, 4) as quaternions (n, 4) and positions (n, 3)."""
+    return quaternions(poses[:, :3, :3]), poses[:, :3, 3]
+
+
+def _plain(name: str) -> str:
+    """A name without the sign that separates nodes."""
+    return name.replace("/", "|")

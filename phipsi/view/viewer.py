@@ -1,0 +1,130 @@
+"""A machine or a motion in the browser."""
+
+from __future__ import annotations
+
+import atexit
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phipsi import dynamics
+from phipsi.errors import InputError
+from phipsi.model.model import Model
+from phipsi.simulate.trajectory import Trajectory
+from phipsi.view.panel import JointPanel
+from phipsi.view.player import Player
+from phipsi.view.scene import WHERE, Scene
+from phipsi.view.server import HOST, close_server, free_port, open_server
+from phipsi.view.stage import set_stage
+from phipsi.view.subject import one_configuration, subject_of
+
+
+class Viewer:
+    """A page that shows a machine or a motion; `pp.view(..., block=False)` makes one.
+
+    It can be reached from this machine alone. Close it, or use it in a `with` block.
+
+    Args:
+        shown: the machine, or the trajectory.
+        q: configuration of the machine at first, (nq,).
+        member: of a batch of motions, at first.
+        port: of the page, or the next one that is free.
+
+    Attributes:
+        name: of the machine.
+        url: of the page.
+        problems: a line for each shape that cannot be shown.
+    """
+
+    def __init__(
+        self,
+        shown: Model | Trajectory,
+        q: ArrayLike | None = None,
+        member: int = 0,
+        port: int | None = None,
+    ):
+        subject = subject_of(shown, q, member)
+        self._model, self.name = subject.model, subject.model.name
+        self._player: Player | None = None
+        self._panel: JointPanel | None = None
+        poses = subject.poses(subject.samples())
+        self._server: Any = open_server(self.name, free_port(port))
+        atexit.register(self.close)
+        try:
+            gui = self._server.gui
+            gui.main_panel.dock_right()
+            self._scene = Scene(self._server, self._model, poses[0])
+            self._ground = set_stage(self._server, self._model, self._scene.bounds, poses)
+            if isinstance(shown, Trajectory):
+                self._player = Player(gui, shown, member, self._move)
+            else:
+                self._panel = JointPanel(gui, self._model, subject.q, self._move)
+            self._add_choices(gui)
+        except BaseException:
+            self.close()
+            raise
+        self.url = f"http://{HOST}:{self._server.get_port()}"
+        self.problems = tuple(self._scene.problems)
+
+    def set(self, q: ArrayLike) -> None:
+        """Show a configuration, (nq,). A motion that plays is paused.
+
+        Raises:
+            InputError: `q` is no configuration, or the viewer is closed.
+        """
+        q = one_configuration(self._model, q)
+        if self._server is None:
+            raise InputError(f"the viewer of {self.name!r} is closed; open another one")
+        if self._player is not None:
+            self._player.pause()
+        if self._panel is not None:
+            self._panel.set(q)
+        self._move(q)
+
+    def close(self) -> None:
+        """End the page. A second time does nothing."""
+        server, self._server = self._server, None
+        if server is not None:
+            atexit.unregister(self.close)
+            if self._player is not None:
+                self._player.close()
+            close_server(server)
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        where = "closed" if self._server is None else self.url
+        return f"<Viewer of {self.name!r}: {where}>"
+
+    def _move(self, q: np.ndarray) -> None:
+        self._scene.move(dynamics.body_poses(self._model, q))
+
+    def _add_choices(self, gui: Any) -> None:
+        """What is shown, and what cannot be."""
+        scene, ground = self._scene, self._ground
+        with gui.add_folder("Show", expand_by_default=False):
+            shapes = gui.add_checkbox("Shapes", True)
+            inertias = gui.add_dropdown("Inertias", WHERE, initial_value=WHERE[0])
+            joints = gui.add_dropdown("Joint axes", WHERE, initial_value=WHERE[0])
+            frames = gui.add_checkbox("Frames", False)
+            grid = gui.add_checkbox("Ground", True)
+        shapes.on_update(lambda _: scene.show("shapes", "all" if shapes.value else "none"))
+        inertias.on_update(lambda _: scene.show("inertias", inertias.value))
+        joints.on_update(lambda _: scene.show("joints", joints.value))
+        frames.on_update(lambda _: scene.show_frames(frames.value))
+        grid.on_update(lambda _: setattr(ground, "visible", grid.value))
+        if scene.problems:
+            with gui.add_folder("Not shown", expand_by_default=False):
+                lines = (" ".join(line.split()) for line in scene.problems)
+                gui.add_markdown("\n".join(f"    {line}" for line in lines))  # as it stands

@@ -1,0 +1,177 @@
+"""The viewer in a real browser: boxes are where optics puts them, sliders move them, films play.
+
+A machine of two boxes, one fixed on a floor and one on a turning arm, is looked
+at through a pinhole of which only the place and the angle are known.
+"""
+
+import math
+
+import numpy as np
+import pytest
+import trimesh
+from browser import Browser, find_chromium, until
+
+import phipsi as pp
+from phipsi.model.geometry import Box, Mesh, Visual
+from phipsi.simulate.trajectory import Trajectory
+from phipsi.view import view
+
+CENTER = np.array([0.0, 0.0, 0.1])  # of the green box, fixed in the world
+REACH, HEIGHT = 1.0, 0.3  # of the magenta box, on the arm
+SIZE = 0.12  # of both
+CLOSE = 4.0  # pixels
+
+CANVAS = """(() => {
+  const box = document.querySelector('canvas')?.getBoundingClientRect();
+  return box ? [box.x, box.y, box.width, box.height] : null;
+})()"""
+SLIDER = "document.querySelector('[role=slider]')"
+DISMISS = "document.querySelectorAll('.mantine-Notification-closeButton').forEach(x => x.click())"
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory) -> pp.Model:
+    """The magenta box is a mesh in millimetres, the green one a shape."""
+    file = tmp_path_factory.mktemp("meshes") / "box.stl"
+    trimesh.creation.box((1000 * SIZE, 1000 * SIZE, 1000 * SIZE)).export(file)
+    mesh = Mesh(file, (0.001, 0.001, 0.001))
+    builder = pp.ModelBuilder("two boxes")
+    hand = Visual.of(mesh, position=(REACH, 0, HEIGHT), color=(1, 0, 1))
+    builder.add_body("arm", joint_name="turn", mass=1.0, com=(1, 0, 0), visuals=[hand])
+    post = Visual.of(Box((SIZE, SIZE, SIZE)), position=CENTER, color=(0, 1, 0))
+    floor = Visual.of(Box((2.4, 2.4, 0.01)), color=(0.8, 0.8, 0.8))
+    builder.add_visuals("world", [post, floor])
+    return builder.build()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser(700, 420) as page:
+        yield page
+
+
+@pytest.fixture
+def offline(browser):
+    """The browser, cut off from every network."""
+    browser.set_network(False)
+    yield browser
+    browser.set_network(True)
+
+
+def hand(angle: float) -> np.ndarray:
+    """Where the magenta box is, the arm turned by an angle about z."""
+    return np.array([REACH * math.cos(angle), REACH * math.sin(angle), HEIGHT])
+
+
+def on_screen(page: Browser, point: np.ndarray, eye: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The pixel of a point in the world, seen from an eye that looks at a target, z up, 50 degrees.
+
+    By similar triangles: the screen is as far away as makes its height fill the angle.
+    """
+    left, top, width, height = page.evaluate(CANVAS)
+    forward = (target - eye) / np.linalg.norm(target - eye)
+    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    up, ray = np.cross(right, forward), point - eye
+    distance = 0.5 * height / math.tan(math.radians(25.0))
+    x, y = (distance * (ray @ axis) / (ray @ forward) for axis in (right, up))
+    return np.array([left + 0.5 * width + x, top + 0.5 * height - y])
+
+
+def is_magenta(picture: np.ndarray) -> np.ndarray:
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    return (red > 1.6 * green) & (blue > 1.6 * green) & (red > 90)
+
+
+def is_green(picture: np.ndarray) -> np.ndarray:
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    return (green > 1.6 * red) & (green > 1.6 * blue) & (green > 60)
+
+
+def middle(mask: np.ndarray) -> np.ndarray | None:
+    """The mean pixel of a colour; None if there is hardly any."""
+    rows, columns = np.nonzero(mask)
+    return np.array([columns.mean(), rows.mean()]) if len(rows) > 30 else None
+
+
+def boxes(page: Browser) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Where the magenta and the green box are seen; the panel beside the scene is left out."""
+    _, _, width, height = page.evaluate(CANVAS) or (0, 0, 0, 0)
+    picture = page.picture()[: round(height), : round(width)]
+    return middle(is_magenta(picture)), middle(is_green(picture))
+
+
+def are_at(page: Browser, magenta: np.ndarray, green: np.ndarray) -> bool:
+    seen = boxes(page)
+    return all(
+        found is not None and np.linalg.norm(found - expected) < CLOSE
+        for found, expected in zip(seen, (magenta, green), strict=True)
+    )
+
+
+def open_page(page: Browser, url: str) -> None:
+    page.open(url)
+    until(lambda: all(box is not None for box in boxes(page)), "the boxes to appear")
+    page.evaluate(DISMISS)
+
+
+def eye_of(viewer) -> tuple[np.ndarray, np.ndarray]:
+    """Where viser's client says that its camera stands, and what it looks at."""
+    clients = until(viewer._server.get_clients, "the page to connect")
+    (client,) = clients.values()
+    return client.camera.position, client.camera.look_at
+
+
+def test_missing_browser_fails_where_all_peers_are_required(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setenv("PHIPSI_REQUIRE_PEERS", "1")
+    with pytest.raises(pytest.fail.Exception, match="no browser: none of chromium"):
+        find_chromium()
+    monkeypatch.delenv("PHIPSI_REQUIRE_PEERS")
+    with pytest.raises(pytest.skip.Exception, match="no browser"):
+        find_chromium()
+
+
+def test_machine_is_seen_where_optics_puts_it_and_a_slider_moves_it(browser, machine):
+    with view(machine, q=[1.0], open_browser=False, block=False) as viewer:
+        open_page(browser, viewer.url)
+        eye = eye_of(viewer)
+        green = on_screen(browser, CENTER, *eye)
+        first = on_screen(browser, hand(1.0), *eye)
+        until(lambda: are_at(browser, first, green), "the arm at 1 rad")
+
+        viewer.set([-0.7])
+        second = on_screen(browser, hand(-0.7), *eye)
+        assert np.linalg.norm(second - first) > 10 * CLOSE
+        until(lambda: are_at(browser, second, green), "the arm at -0.7 rad")
+
+        until(lambda: browser.evaluate(SLIDER + ".ariaValueNow") == "-0.7", "the slider at -0.7")
+        browser.evaluate(SLIDER + ".focus()")
+        browser.press("Home")  # to its least value
+        third = on_screen(browser, hand(-math.pi), *eye)
+        until(lambda: are_at(browser, third, green), "the arm half a turn back")
+
+
+def test_recording_plays_without_a_server_and_without_a_network(offline, machine, tmp_path):
+    """The arm turns once in two seconds: it is seen on both sides of the post, and between."""
+    times = np.linspace(0.0, 2.0, 201)
+    angles = math.pi * times[:, None]
+    path = view(
+        Trajectory(machine, times, angles, 0 * angles + math.pi), html=tmp_path / "run.html"
+    )
+    offline.requested.clear()
+    open_page(offline, path.as_uri())
+    assert offline.evaluate("document.title") == "two boxes"
+    seen = []
+
+    def has_gone_around() -> bool:
+        magenta, green = boxes(offline)
+        if magenta is not None and green is not None:
+            seen.append((magenta - green).tolist())
+        aside = [x for x, _ in seen]
+        return len(seen) >= 5 and min(aside, default=0.0) < -40 and max(aside, default=0.0) > 40
+
+    until(has_gone_around, "the arm to turn")
+    assert len({tuple(np.round(place)) for place in seen}) >= 4
+    assert offline.requested
+    assert all(url.startswith(("file:", "data:", "blob:")) for url in offline.requested)
