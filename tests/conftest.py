@@ -60,3 +60,9 @@ def as_for_users():
 def arm():
     """Two links in a plane: the machine that as_matrix is asked about."""
     return pp.examples.planar_arm(2)
+
+
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch):
+    """What is printed in tests is as wide as in a pipe, wherever they run."""
+    monkeypatch.delenv("COLUMNS", raising=False)

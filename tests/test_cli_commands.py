@@ -18,7 +18,7 @@ from phipsi.cli.machine import read_machine
 from phipsi.cli.motors import at_their_limits, off_target
 from phipsi.cli.screen import Screen
 from phipsi.cli.setting import Driving, felt_inertias, start_of
-from phipsi.cli.summary import floats
+from phipsi.cli.summary import LOSSES, Speed, floats, tell
 from phipsi.simulate.trajectory import Trajectory
 
 
@@ -234,15 +234,33 @@ def test_what_changes_the_energy_is_named(capsys, folder, words, worker):
 
 
 def test_energy_that_losses_cannot_add_is_warned_of(capsys, folder):
-    """Steps far too long for the swing; rk4 gains energy there, the damping takes none."""
-    light = GRIPPER.replace('damping="0.2"', 'damping="1e-9"')
-    (folder / "gripper.urdf").write_text(light)
-    words = ("simulate", "gripper.urdf", "--seed", 1, "--duration", 20, "--integrator")
-    told = facts_of(call(capsys, *words, "euler", "--dt", 0.2).out)["energy"]
+    """Steps far too long for the swing, and hardly any damping."""
+    (folder / "gripper.urdf").write_text(GRIPPER.replace('damping="0.2"', 'damping="1e-9"'))
+    words = ("--seed", 1, "--duration", 2, "--integrator", "euler", "--dt", 0.2)
+    told = facts_of(call(capsys, "simulate", "gripper.urdf", *words).out)["energy"]
     assert re.search(r"J\. Warning: it grew by \S+ J, which damping and friction cannot do", told)
     assert told.endswith("; take a smaller --dt or --integrator midpoint")
-    small = facts_of(call(capsys, *words, "midpoint", "--dt", 0.02).out)["energy"]
-    assert "or --integrator midpoint" not in small
+
+
+@pytest.mark.parametrize(
+    ("integrator", "speeds", "ending"),
+    [
+        ("rk4", (1.0, 2.0, 0.5), "; take a smaller --dt or --integrator midpoint"),
+        ("midpoint", (1.0, 2.0, 0.5), "; take a smaller --dt"),
+        ("rk4", (2.0, 1.0, 0.5), ", changed by damping and friction"),
+        ("rk4", (2.0, 2.0 + 1e-9, 0.5), ", changed by damping and friction"),  # roundoff
+    ],
+)
+def test_growth_counts_from_the_beginning(capsys, integrator, speeds, ending):
+    """A wheel that turns at these speeds."""
+    builder = pp.ModelBuilder("wheel")
+    builder.add_body("wheel", mass=1.0, inertia=(1, 1, 1))
+    v = np.array(speeds)[:, None]
+    about = {"integrator": integrator, "dt": 1.0}
+    motion = Trajectory(builder.build(), np.arange(3.0), np.zeros((3, 1)), v, about=about)
+    capsys.readouterr()
+    tell(Screen(), motion, {}, Speed(1.0, 1.0), LOSSES, {})
+    assert facts_of(capsys.readouterr().out)["energy"].endswith(ending)
 
 
 def weak_gripper(folder, effort):
@@ -254,7 +272,9 @@ def weak_gripper(folder, effort):
     return pp.load("gripper.urdf")
 
 
-def test_motors_at_their_limits_and_joints_off_their_targets_are_named(capsys, folder):
+def test_motors_at_their_limits_and_joints_off_their_targets_are_named(
+    as_for_users, capsys, folder
+):
     """The weight of the arm is 5 N m and more; its motor has one."""
     model = weak_gripper(folder, 1.0)
     words = ("simulate", "gripper.urdf", "--control", "pd", "--duration", 0.5, "--out", "run.npz")
@@ -270,7 +290,7 @@ def test_motors_at_their_limits_and_joints_off_their_targets_are_named(capsys, f
     assert "efforts" not in free
 
 
-def test_strong_motors_that_arrive_are_not_mentioned(capsys, folder):
+def test_strong_motors_that_arrive_are_not_mentioned(as_for_users, capsys, folder):
     for effort in (1e6, 0.0):  # zero means none
         weak_gripper(folder, effort)
         words = ("simulate", "gripper.urdf", "--control", "computed", "--duration", 3, "--dt", 0.01)
