@@ -1,7 +1,9 @@
 """Settings that all tests share."""
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 
 # Small matrices by the thousand: threads inside BLAS only wait for each other here.
@@ -66,3 +68,9 @@ def arm():
 def no_width(monkeypatch):
     """What is printed in tests is as wide as in a pipe, wherever they run."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+# A process in the background may ignore Ctrl-C, and what it starts does too: not here.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    with suppress(ValueError):  # of threads that are not the first
+        signal.signal(signal.SIGINT, signal.default_int_handler)
