@@ -309,7 +309,8 @@ class Function:
             self._quick = code.entry
 
     def _compile(self, bodies: dict[tuple, list[int]]) -> MachineCode | None:
-        from phipsi.backends.machine_code import Job, compile_job
+        from phipsi.backends.job import Job
+        from phipsi.backends.machine_code import compile_job
 
         points = 3 * sum(map(len, bodies.values()))
         shapes: dict[str, tuple[int, ...]] = {"q": (self.model.nq,)}

@@ -75,8 +75,8 @@ def make_entry(
     if not _is_as_expected():
         return None
     code = _entry_code(replace(target, lanes=1))
-    fields = [kernel if work <= ROOM else 0, tables, work, plan.driver.address("loop")]
-    fields += [plan.address, len(plan.inputs), len(plan.outputs)]
+    fields = [kernel if work <= ROOM else 0, tables, work, plan.loop]
+    fields += [plan.data, len(plan.inputs), len(plan.outputs)]
     for shape in (*plan.inputs, *plan.outputs):
         fields += [len(shape), prod(shape), *(*shape, 1, 1)[:2]]
     method = _Method(name.encode(), code.address("entry"), _CALLED_WITH, doc.encode())

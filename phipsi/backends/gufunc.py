@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from phipsi.backends.driver import ARGUMENTS, driver_code
+from phipsi.backends.job import Shape
 from phipsi.backends.llvm import Code, Target
 from phipsi.errors import BackendError
-
-Shape = tuple[int, ...]  # () for a number, (n,) for a vector, (rows, columns) for a matrix
 
 
 class Plan:
@@ -54,6 +53,7 @@ class Plan:
         keep: Any = None,
     ):
         _check_shapes(inputs, outputs)
+        self.target = target
         self.inputs, self.outputs, self.keep = tuple(inputs), tuple(outputs), keep
         self.driver = driver_code(target)
         fields = [0, 0, lanes, single, work, tables, few, len(inputs), len(outputs)]
@@ -67,6 +67,16 @@ class Plan:
         weakref.finalize(self, _release, release, self._fields, self.driver).atexit = False
 
     @property
+    def loop(self) -> int:
+        """Address of the loop that is called for a batch."""
+        return self.driver.address("loop")
+
+    @property
+    def data(self) -> int:
+        """Address of what that loop is handed; it begins with the counter."""
+        return self.address
+
+    @property
     def signature(self) -> str:
         """Core dimensions in NumPy's notation."""
         sides = (self.inputs, self.outputs)
@@ -76,8 +86,8 @@ class Plan:
 def make_gufunc(plan: Plan, name: str, doc: str) -> np.ufunc:
     """The function that a plan describes, of arrays of doubles."""
     nin, nout = len(plan.inputs), len(plan.outputs)
-    loops = (ctypes.c_void_p * 1)(plan.driver.address("loop"))
-    plans = (ctypes.c_void_p * 1)(plan.address)
+    loops = (ctypes.c_void_p * 1)(plan.loop)
+    plans = (ctypes.c_void_p * 1)(plan.data)
     types = bytes([np.dtype(float).num]) * (nin + nout)
     texts = name.encode(), doc.encode()
     signature = plan.signature.encode()

@@ -51,12 +51,19 @@ class Target:
     Args:
         cpu: its name, as LLVM calls it.
         features: those it has and has not, such as "+avx2,-avx512f"; "" for those of the name.
-        lanes: how many doubles one register holds, the width of a tile.
+        lanes: how many numbers one register holds, the width of a tile.
+        real: what numbers are, as LLVM calls it: "double" or "float".
     """
 
     cpu: str
     features: str
     lanes: int
+    real: str = "double"
+
+    @property
+    def bytes(self) -> int:
+        """Of one number."""
+        return 8 if self.real == "double" else 4
 
     @staticmethod
     @lru_cache(maxsize=1)

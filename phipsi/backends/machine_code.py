@@ -11,60 +11,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from phipsi.backends.entry import make_entry
-from phipsi.backends.gufunc import Plan, Shape, make_gufunc
+from phipsi.backends.gufunc import Plan, make_gufunc
+from phipsi.backends.job import Job, Shape
 from phipsi.backends.kernel import write_kernel
 from phipsi.backends.llvm import Target, compile_module, current_target
 from phipsi.backends.looped import looped_program
 from phipsi.backends.partition import Task
-from phipsi.graph.graph import FLOPS, Graph, GraphTooLargeError, count_operations
-from phipsi.lowering.machine import Machine
-from phipsi.lowering.program import Program
-from phipsi.lowering.trace import trace
+from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
 
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
 FORCED = 150_000  # nodes of one that is unrolled because it was asked for
 SINGLE = 40_000  # live nodes up to which single states have code of their own
 FEW = 1  # so many states left over are done one by one: a tile costs about as much as one state
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is to be compiled.
-
-    Args:
-        program: the loops.
-        machine: where they run.
-        points: of each list of points, the bodies that they are on.
-        inputs: names and shapes of the arguments.
-        outputs: shapes of the results.
-        name: of the function.
-        doc: what it says of itself.
-    """
-
-    program: Program
-    machine: Machine
-    points: dict[tuple, list[int]]
-    inputs: dict[str, Shape]
-    outputs: tuple[Shape, ...]
-    name: str
-    doc: str
-
-    @property
-    def matrices(self) -> list[tuple[int, int]]:
-        """Rows and columns of the outputs, as statements fill them: vectors are columns."""
-        shapes = zip(self.outputs, self.program.outputs, strict=True)
-        return [
-            (prod(shape), 1)
-            if "scalar" in (out.rows.name, out.columns.name)
-            else (shape[0], shape[1])
-            for shape, out in shapes
-        ]
 
 
 @dataclass(frozen=True)
@@ -127,7 +90,7 @@ def compile_job(job: Job, unroll: bool | None = None, lanes: int | None = None) 
 
 
 def _unrolled(job: Job, target: Target, limit: int | None) -> MachineCode:
-    traced = trace(job.program, job.machine, job.points, job.matrices, Graph(limit))
+    traced = job.traced(limit)
     task = Task(traced.graph, tuple(job.inputs), traced.outputs, traced.checks)
     live = [x for x in task.live() if x.op not in ("input", "constant")]
     kernel = write_kernel(task, target.lanes)
