@@ -17,13 +17,13 @@ from pathlib import Path
 import numpy as np
 
 import phipsi as pp
+from phipsi.cli.timing import interleave
 
 from .bars import FEW
 from .contender import CALL, OURS, TOLERANCE, DisagreementError, relative_error
 from .pinocchio_peer import chain_call
 from .results import Chain
 from .tasks import FORWARD
-from .timing import interleave
 
 PEER = 300  # bodies; Pinocchio's data holds tensors of nv^3 numbers, 24 GB for 1,000 bodies
 ROOT = Path(__file__).parents[1]
@@ -42,7 +42,7 @@ def measure_chains(sizes: Sequence[int], seconds: float) -> list[Chain]:
         if n <= PEER:
             runs[theirs], work[theirs] = chain_call(model, *state), n
             check_alike(model, vdot, runs[theirs]())
-    times = interleave(runs, work, seconds)
+    times = interleave(runs, work, seconds=seconds)
     chains = []
     for n in sizes:
         ours, theirs, info = f"{OURS} {n}", f"{CALL} {n}", functions[n].info()

@@ -5,12 +5,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from phipsi.cli.timing import interleave
+
 from .contender import IN_PLACE, OURS, Contender, check_agreement
 from .peak import Peak
 from .results import Cell
 from .robots import Robot
 from .tasks import Task
-from .timing import interleave
 
 PEAK = "FMA peak"
 COPY = "copy"
@@ -48,7 +49,7 @@ def measure(
         source, target = _beyond_caches()
         runs[COPY] = lambda: np.copyto(target, source)
         work[COPY] = source.nbytes / out[0].nbytes  # states whose results are as many bytes
-    times = interleave(runs, work, seconds)
+    times = interleave(runs, work, seconds=seconds)
     return Cell(
         robot.name,
         task.key,

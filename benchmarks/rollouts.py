@@ -25,6 +25,7 @@ import numpy as np
 from mujoco import rollout
 
 import phipsi as pp
+from phipsi.cli.timing import interleave
 
 from .contender import LAST, MUJOCO, OURS, TOLERANCE, DisagreementError, relative_error
 from .mujoco_peer import model_of, state_to_ours, states_of
@@ -33,7 +34,6 @@ from .plan import ROLLING
 from .results import Rollout
 from .robots import Robot
 from .tasks import FORWARD
-from .timing import interleave
 
 STEP = 1e-3  # s
 COMPARED = 16  # steps after which states are compared before anything is timed
@@ -135,7 +135,7 @@ def measure_rollout(robot: Robot, integrator: str, steps: int, rounds: int = ROU
     }
     rolled = (OURS, LAST, MUJOCO)
     work = {**dict.fromkeys(rolled, robot.count * steps), FORWARD.name: robot.count}
-    times = interleave(runs, work, 0.0, rounds)
+    times = interleave(runs, work, rounds=rounds)
     return Rollout(
         robot.name,
         integrator,

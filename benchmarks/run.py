@@ -10,7 +10,7 @@ What is where:
     contender.py                    what contenders have in common; answers are checked first
     ours.py pinocchio_peer.py casadi_code.py mujoco_peer.py
     native.py                       C code, for the last two
-    timing.py peak.py measure.py    how it is measured
+    peak.py measure.py              how it is measured, by the clock of phipsi/cli/timing.py
     chains.py cold.py               growth with the number of bodies; compiling
     rollouts.py                     many states over many steps, beside MuJoCo's
     results.py bars.py report.py    what was found, is it enough, the page
@@ -31,6 +31,7 @@ from functools import cached_property
 from pathlib import Path
 
 import phipsi as pp
+from phipsi.cli.timing import interleave
 
 from . import casadi_code, mujoco_peer, ours, pinocchio_peer
 from .chains import measure_chains
@@ -46,7 +47,6 @@ from .results import Made, Results
 from .robots import Robot
 from .rollouts import measure_rollouts
 from .tasks import TASKS, Task
-from .timing import interleave
 
 PAGE = Path(__file__).with_name("RESULTS.md")
 COLD = "talos"
@@ -144,7 +144,7 @@ def measure_peaks(results: Results) -> Peak:
     """The peak by lanes; returns the loop of the fastest."""
     loops = {str(lanes): make_peak(lanes) for lanes in LANES}
     runs = {name: loop.run for name, loop in loops.items()}
-    times = interleave(runs, {name: loop.flops for name, loop in loops.items()}, 1.0)
+    times = interleave(runs, {name: loop.flops for name, loop in loops.items()}, seconds=1.0)
     results.peaks = {loop.lanes: 1.0 / times.best(name) for name, loop in loops.items()}
     return min(loops.items(), key=lambda item: times.best(item[0]))[1]
 

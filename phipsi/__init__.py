@@ -8,7 +8,13 @@ array([[2.6679, 0.834 ],
        [0.834 , 0.334 ]])
 """
 
+# First of all: it looks at the files that are imported now.
+from phipsi.backends import sources as _sources  # noqa: F401
+
+# isort: split
+
 from phipsi import joints
+from phipsi.backends.workers import get_threads, set_threads
 from phipsi.compile import Function, compile
 from phipsi.dynamics import (
     accelerations,
@@ -28,6 +34,7 @@ from phipsi.dynamics import (
     operational_compliance,
     operational_inertia,
     potential_energy,
+    warmup,
 )
 from phipsi.errors import (
     BackendError,
@@ -38,6 +45,7 @@ from phipsi.errors import (
     SolveError,
     SpaceError,
 )
+from phipsi.export import export
 from phipsi.lowering.dense import as_matrix
 from phipsi.model import examples, geometry
 from phipsi.model.build import ModelBuilder
@@ -79,9 +87,11 @@ __all__ = [
     "control",
     "difference",
     "examples",
+    "export",
     "forward_dynamics",
     "forward_dynamics_delayed",
     "geometry",
+    "get_threads",
     "gravity_force",
     "integrate",
     "inverse_dynamics",
@@ -98,6 +108,8 @@ __all__ = [
     "point",
     "potential_energy",
     "rollout",
+    "set_threads",
     "simulate",
     "view",
+    "warmup",
 ]

@@ -15,13 +15,20 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import SCALAR
 from phipsi.algebra.walk import letters_of
+from phipsi.backends.identity import of_expressions
+from phipsi.backends.records import kept
+from phipsi.backends.workers import threads_or_default
 from phipsi.errors import InputError, LoweringError, name_choices
 from phipsi.function import LANES, Function
+from phipsi.function.arrays import KINDS, Options
 from phipsi.lowering import matrices
 from phipsi.lowering.covariance import infer_kinds
+from phipsi.lowering.parameters import checked_names
 from phipsi.lowering.program import Output, Program
 from phipsi.lowering.schedule import schedule
 from phipsi.lowering.settle import settle
@@ -46,8 +53,10 @@ def make_program(expressions: Sequence[Node], plain: bool = True) -> Program:
 
 @lru_cache(maxsize=512)
 def _make_program(expressions: tuple[Node, ...], plain: bool) -> Program:
+    told = of_expressions(expressions)
+    key = None if told is None else (told, plain)
     try:
-        return _lower(expressions, plain)
+        return kept("program", key, lambda: _lower(expressions, plain))
     except RecursionError:
         raise LoweringError(
             "the expression is nested too deeply to be lowered; pp.as_matrix evaluates it densely"
@@ -80,8 +89,11 @@ def compile(
     model: Model,
     expression: Node | Sequence[Node],
     *,
+    parameters: Sequence[str] = (),
     unroll: bool | None = None,
     lanes: int | None = None,
+    dtype: Any = float,
+    threads: int | str | None = None,
     backend: str | None = None,
 ) -> Function:
     """An expression, or several that share what they share, as a function of arrays.
@@ -94,15 +106,25 @@ def compile(
         model: the machine.
         expression: of the letters of `phipsi.operators`; or a sequence of expressions,
             whose function returns a tuple.
+        parameters: numbers of the machine that are arguments: "gravity"; of a body
+            "NAME.mass", "NAME.first_moment", "NAME.inertia", all ten "NAME.moments", of
+            all bodies "moments"; of a joint "NAME.position", "NAME.placement",
+            "NAME.rotor_inertia". They have batches as every argument has.
         unroll: True for straight code of this machine, False for code that all machines
             share and that loops over the bodies; None chooses by the size.
-        lanes: states side by side: 1, 2, 4 or 8; None for as many as a register holds.
+        lanes: states side by side: 1, 2, 4 or 8, of float32 also 16; None for as many as a
+            register holds.
+        dtype: float for double precision, or numpy.float32: twice as many states side by side,
+            half the memory, seven digits; what it cannot decide is computed in double.
+        threads: that share a large batch; "all" for as many as there are processors, None for
+            what `set_threads` says. Results are the same, bit by bit.
         backend: "llvm" makes machine code at the first call; "numpy" runs the loops in
             Python, with the batch as arrays. None is "llvm", or what the environment
             variable PHIPSI_BACKEND says.
 
     Returns:
-        A function of q, v, the free letters in order of first appearance, and points.
+        A function of q, v, the free letters in order of first appearance, points, and
+        parameters.
 
     Raises:
         LoweringError: if some expression has no O(N) algorithm here; says why.
@@ -132,11 +154,15 @@ def compile(
             raise InputError(f"compile: the space of `{one}` is open; compose it with an operator")
     if not expressions:
         raise InputError("compile: expected an expression or several, got none")
-    if lanes is not None and (type(lanes) is not int or lanes not in LANES):
-        raise InputError(f"lanes: expected one of {', '.join(map(str, LANES))}, got {lanes!r}")
+    real = check_dtype(dtype)
+    widths = LANES[real]
+    if lanes is not None and (type(lanes) is not int or lanes not in widths):
+        raise InputError(f"lanes: expected one of {', '.join(map(str, widths))}, got {lanes!r}")
     if unroll is not None and type(unroll) is not bool:
         raise InputError(f"unroll: expected True, False or None, got {unroll!r}")
-    return _made(model, expressions, several, backend, unroll, lanes)
+    names = checked_names(parameters)
+    threads_or_default(threads)  # InputError
+    return _made(model, expressions, several, Options(backend, unroll, lanes, real, threads), names)
 
 
 def check_model(model: Model) -> None:
@@ -153,11 +179,29 @@ def check_backend(backend: str | None) -> str:
     return name
 
 
-def _made(model: Model, expressions: tuple[Node, ...], several: bool, *how: Any) -> Function:
+def check_dtype(dtype: Any) -> str:
+    """What numbers are in machine code, "double" or "float"; InputError for other kinds."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    for real, kind in KINDS.items():
+        if found == kind:
+            return real
+    raise InputError(f"dtype: expected float or numpy.float32, got {dtype!r}")
+
+
+def _made(
+    model: Model,
+    expressions: tuple[Node, ...],
+    several: bool,
+    options: Options,
+    parameters: tuple[str, ...],
+) -> Function:
     """The function, made once for each model; it lives on the model and dies with it."""
     functions = model.functions
-    key = (expressions, several, *how)
+    key = (expressions, several, options, parameters)
     if key not in functions:
         program = make_program(expressions, plain=not model.has_mimics)
-        functions[key] = Function(model, expressions, several, program, *how)
+        functions[key] = Function(model, expressions, several, program, options, parameters)
     return functions[key]

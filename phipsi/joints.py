@@ -1,8 +1,8 @@
 """The joint kinds, to be imported by name: `from phipsi.joints import Revolute`."""
 
+from phipsi.model.custom import Custom
 from phipsi.model.joints import (
     Continuous,
-    Custom,
     Cylindrical,
     Fixed,
     Free,

@@ -13,6 +13,9 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 # Hundreds of machines are tried once each: not worth compiling. Tests of machine code say "llvm".
 os.environ.setdefault("PHIPSI_BACKEND", "numpy")
 
+# What is compiled in tests is compiled by the code under test. Tests of the cache name a directory.
+os.environ["PHIPSI_CACHE"] = "off"
+
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 

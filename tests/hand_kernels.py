@@ -13,37 +13,39 @@ import numpy as np
 from hypothesis import strategies as st
 
 from phipsi.backends import gufunc, llvm
+from phipsi.backends.real import REALS
 
 WIDTHS = (1, 2, 4, 8)
+WIDTHS_OF_FLOATS = (*WIDTHS, 16)
 BASELINE = "x86-64" if llvm.architecture() == "x86_64" else "generic"
 
 
-def target(where, lanes):
+def target(where, lanes, real="double"):
     """The host, or what every processor of its family has, with so many lanes."""
     host = llvm.Target.host()
     given = {"host": (host.cpu, host.features), "baseline": (BASELINE, "")}
-    return llvm.Target(*given[where], lanes)
+    return llvm.Target(*given[where], lanes, real)
 
 
 class Number:
     """A number that writes what is done to it."""
 
-    def __init__(self, lines, lanes, value):
-        self.lines, self.lanes, self.value = lines, lanes, value
+    def __init__(self, lines, lanes, value, real):
+        self.lines, self.lanes, self.value, self.real = lines, lanes, value, real
 
     @property
     def type(self):
-        return "double" if self.lanes == 1 else f"<{self.lanes} x double>"
+        return self.real if self.lanes == 1 else f"<{self.lanes} x {self.real}>"
 
     def let(self, text):
         name = f"%n{len(self.lines)}"
         self.lines.append(f"  {name} = {text}")
-        return Number(self.lines, self.lanes, name)
+        return Number(self.lines, self.lanes, name, self.real)
 
     def text(self, x):
         if isinstance(x, Number):
             return x.value
-        return repr(float(x)) if self.lanes == 1 else f"splat (double {float(x)!r})"
+        return repr(float(x)) if self.lanes == 1 else f"splat ({self.real} {float(x)!r})"
 
     def __add__(self, other):
         return self.let(f"fadd {self.type} {self.value}, {self.text(other)}")
@@ -57,10 +59,10 @@ class Number:
     __radd__, __rmul__ = __add__, __mul__
 
 
-def kernel_text(function, inputs, lanes, name):
+def kernel_text(function, inputs, lanes, name, real="double"):
     """IR of a kernel: outputs and a number that must not be negative, of lists of numbers."""
-    lines = []
-    start = Number(lines, lanes, "")
+    lines, size = [], REALS[real].bytes * lanes
+    start = Number(lines, lanes, "", real)
 
     def tile(side, k):
         lines.append(f"  %{side}{k}.at = getelementptr ptr, ptr %{side}, i64 {k}")
@@ -74,14 +76,14 @@ def kernel_text(function, inputs, lanes, name):
     for k, shape in enumerate(inputs):
         of = tile("ins", k)
         places = [entry(of, e) for e in range(int(np.prod(shape)))]
-        loads = [start.let(f"load {start.type}, ptr {at}, align {8 * lanes}") for at in places]
+        loads = [start.let(f"load {start.type}, ptr {at}, align {size}") for at in places]
         arguments.append(loads)
     results, watched = function(*arguments)
     for k, numbers in enumerate(results):
         of = tile("outs", k)
         for e, x in enumerate(numbers):
             value = x.value if isinstance(x, Number) else start.text(x)
-            lines.append(f"  store {start.type} {value}, ptr {entry(of, e)}, align {8 * lanes}")
+            lines.append(f"  store {start.type} {value}, ptr {entry(of, e)}, align {size}")
     negative = start.let(f"fcmp olt {start.type} {watched.value}, {start.text(0.0)}").value
     if lanes > 1:
         negative = start.let(f"bitcast <{lanes} x i1> {negative} to i{lanes}").value
@@ -97,19 +99,20 @@ def kernel_text(function, inputs, lanes, name):
 def make_plan(function, inputs, outputs, target, few=1, work=0):
     """A plan with both kernels of a function."""
     kinds = {"lanes": target.lanes, "single": 1}
-    text = "".join(kernel_text(function, inputs, lanes, name) for name, lanes in kinds.items())
+    texts = (kernel_text(function, inputs, n, name, target.real) for name, n in kinds.items())
+    text = "".join(texts)
     code = llvm.compile_module(text, target)
     addresses = {name: code.address(name) for name in kinds}
     return gufunc.Plan(target, inputs, outputs, few=few, work=work, keep=code, **addresses)
 
 
-def expected(function, inputs, outputs, *arrays):
+def expected(function, inputs, outputs, *arrays, kind=float):
     """What a kernel says of arrays of NumPy, which broadcast over their leading dimensions."""
     batches = [x.shape[: x.ndim - len(shape)] for x, shape in zip(arrays, inputs, strict=True)]
     batch = np.broadcast_shapes(*batches)
     numbers = []
     for x, shape in zip(arrays, inputs, strict=True):
-        wide = np.broadcast_to(x, batch + shape).astype(float)
+        wide = np.broadcast_to(x, batch + shape).astype(kind)
         numbers.append([wide[(..., *at)] for at in np.ndindex(shape)])
     results, _ = function(*numbers)
     return [
@@ -151,8 +154,8 @@ def mixed(inputs, outputs):
 
 
 @cache
-def mixed_plan(inputs, outputs, where, lanes, few):
-    return make_plan(mixed(inputs, outputs), inputs, outputs, target(where, lanes), few)
+def mixed_plan(inputs, outputs, where, lanes, few, real="double"):
+    return make_plan(mixed(inputs, outputs), inputs, outputs, target(where, lanes, real), few)
 
 
 # -- arrays that lie oddly -------------------------------------------------------------------
@@ -173,16 +176,17 @@ class Layout:
         self.shape, self.order, self.steps = shape, order, steps
         self.offset, self.kind = offset, kind
         self.block = tuple(shape[a] * abs(steps[a]) for a in order)
+        self.bytes = np.dtype(kind).itemsize * int(np.prod(self.block))
 
     def memory(self):
         """A block of memory in which every byte is known."""
-        size = 8 * int(np.prod(self.block)) + self.offset + 128
+        size = self.bytes + self.offset + 128
         return np.random.default_rng(size).integers(0, 256, size, np.uint8)
 
     def view(self, memory):
         """The array in that memory."""
-        end = 64 + self.offset + 8 * int(np.prod(self.block))
-        block = memory[64 + self.offset : end].view(self.kind).reshape(self.block)
+        start = 64 + self.offset
+        block = memory[start : start + self.bytes].view(self.kind).reshape(self.block)
         array = block.transpose(np.argsort(self.order))
         return array[(..., *(slice(None, None, step) for step in self.steps))]
 
@@ -196,7 +200,7 @@ def layouts(draw, shape, kinds=("=f8", ">f8"), offsets=(0, 0, 8, 1, 5)):
     plain = draw(st.booleans())
     order = tuple(range(len(shape)))
     if plain:
-        return Layout(shape, order, (1,) * len(shape), draw(st.sampled_from((0, 8))))
+        return Layout(shape, order, (1,) * len(shape), draw(st.sampled_from((0, 8))), kinds[0])
     order = draw(st.permutations(order)) if shape else order
     steps = tuple(draw(st.sampled_from((1, 1, 2, -1, -3))) for _ in shape)
     kind, offset = draw(st.sampled_from(kinds)), draw(st.sampled_from(offsets))

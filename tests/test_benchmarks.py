@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import phipsi as pp
+from phipsi.cli import timing
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -25,7 +26,6 @@ from benchmarks import (
     plan,
     report,
     rollouts,
-    timing,
 )
 from benchmarks.contender import (
     BATCH,
@@ -262,7 +262,7 @@ class Clock:
 def test_ratios_are_those_of_the_same_round(monkeypatch):
     clock = Clock(monkeypatch)
     runs = {"slow": clock.runs("slow", 8.0), "fast": clock.runs("fast", 2.0)}
-    times = timing.interleave(runs, {"slow": 4, "fast": 2}, 2000.0)
+    times = timing.interleave(runs, {"slow": 4, "fast": 2}, seconds=2000.0)
     assert times.best("slow") == 2.0 and times.best("fast") == 1.0
     assert times.ratio("slow", "fast") == 2.0
     assert times.busy == 0.5
@@ -274,14 +274,14 @@ def test_ratios_are_those_of_the_same_round(monkeypatch):
 
 def test_what_is_short_is_repeated_and_counted_per_run(monkeypatch):
     clock = Clock(monkeypatch)
-    times = timing.interleave({"short": clock.runs("short", timing.BLOCK / 2)}, {"short": 1}, 0.0)
+    times = timing.interleave({"short": clock.runs("short", timing.BLOCK / 2)}, {"short": 1})
     assert len(clock.order) == 2 + 2 * timing.ROUNDS
     assert times.best("short") == timing.BLOCK / 2
 
 
 def test_what_is_long_is_measured_in_fewer_rounds(monkeypatch):
     clock = Clock(monkeypatch)
-    times = timing.interleave({"long": clock.runs("long", 5.0)}, {"long": 1}, 0.0, rounds=3)
+    times = timing.interleave({"long": clock.runs("long", 5.0)}, {"long": 1}, rounds=3)
     assert len(clock.order) == 2 + 3 and len(times.seconds["long"]) == 3
 
 
@@ -289,7 +289,7 @@ def test_rollouts_are_counted_by_their_steps(monkeypatch):
     """Every contender takes as long as it has states, and ends where it has to."""
     counted = {}
 
-    def interleave(runs, work, seconds, rounds):
+    def interleave(runs, work, rounds):
         for run in runs.values():
             run()
         counted.update(work)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phipsi.backends import dense, llvm
+from phipsi.backends.real import REALS
 from phipsi.graph.graph import Graph
 from phipsi.lowering.steps.arithmetic import eliminated
 from phipsi.lowering.trace import DENSE_ALERT, Checks
@@ -32,17 +33,18 @@ widths, places = st.sampled_from(WIDTHS), st.sampled_from(PLACES)
 
 
 @cache
-def compiled(where, lanes):
-    return llvm.compile_module(dense.source(lanes), target(where, lanes))
+def compiled(where, lanes, real):
+    return llvm.compile_module(dense.source(lanes, real), target(where, lanes, real))
 
 
-def aligned(numbers):
+def aligned(numbers, kind):
     """Memory that begins at a multiple of 64 bytes."""
-    memory = np.empty(numbers + 8)
-    return memory[-memory.ctypes.data // 8 % 8 :][:numbers]
+    line = 64 // kind.bytes
+    memory = np.empty(numbers + line, kind.dtype)
+    return memory[-memory.ctypes.data // kind.bytes % line :][:numbers]
 
 
-def run(name, A, b=None, where="host", dirt=np.nan):
+def run(name, A, b=None, where="host", dirt=np.nan, real="double"):
     """Solve or invert one matrix per lane; no other memory may be touched.
 
     Returns the result of each lane, and the lanes that are complained of.
@@ -53,7 +55,7 @@ def run(name, A, b=None, where="host", dirt=np.nan):
     shape = (n, n) if name == INVERSE else (n,)
     sizes = [n * n, n, int(np.prod(shape)), dense.scratch(n)]
     starts = [GAP * (k + 1) + sum(sizes[:k]) for k in range(4)]
-    work = aligned((starts[-1] + sizes[-1] + GAP) * lanes).reshape(-1, lanes)
+    work = aligned((starts[-1] + sizes[-1] + GAP) * lanes, REALS[real]).reshape(-1, lanes)
     work[:] = CANARY
     regions = [work[start : start + size] for start, size in zip(starts, sizes, strict=True)]
     regions[0][:], regions[1][:] = A.reshape(lanes, -1).T, b.T
@@ -61,7 +63,7 @@ def run(name, A, b=None, where="host", dirt=np.nan):
     before = work.copy()
     row = np.array([0, 0, 64, n, *starts], np.int64)
     row_code = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
-    address = compiled(where, lanes).address(name)
+    address = compiled(where, lanes, real).address(name)
     failed = row_code(address)(None, None, work.ctypes.data, row.ctypes.data)
     result = regions[2].T.reshape(lanes, *shape).copy()
     for k in (2, 3):
@@ -300,9 +302,9 @@ def test_exactly_the_lanes_with_singular_matrices_are_complained_of(A, where):
 # -- alarms ------------------------------------------------------------------------------------
 
 
-def complains(A, eliminate=None):
+def complains(A, eliminate=None, real="double"):
     """What the checks of a graph say of one matrix."""
-    checks = Checks(Graph())
+    checks = Checks(Graph(), real)
     checks("dense", A.tolist(), None, eliminate)
     return bool(checks.found)
 

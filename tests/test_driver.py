@@ -198,7 +198,10 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 from hand_kernels import expected, make_plan, outer, target, twice_plus_first
 from phipsi.backends.gufunc import make_gufunc
+from phipsi.backends.real import REALS
 
+real, *lanes = sys.argv[2:]
+kind = REALS[real].dtype
 PAGE, SIZE = mmap.PAGESIZE, 16 * mmap.PAGESIZE
 protect = ctypes.CDLL(None, use_errno=True).mprotect
 protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -207,7 +210,7 @@ def guarded():
     block = np.frombuffer(mmap.mmap(-1, SIZE + 2 * PAGE), np.uint8)
     for start in (0, SIZE + PAGE):
         assert protect(block.ctypes.data + start, PAGE, 0) == 0
-    return block[PAGE : PAGE + SIZE].view(float)
+    return block[PAGE : PAGE + SIZE].view(kind)
 
 def arrays(room, batch, shape, end):
     n = batch * int(np.prod(shape))
@@ -217,24 +220,27 @@ def arrays(room, batch, shape, end):
     yield flat.reshape(batch, *shape)[::-1, ..., ::-1]
 
 rooms = [guarded() for _ in range(3)]
-for where, lanes in (("host", 1), ("host", 2), ("host", 4), ("host", 8), ("baseline", 8)):
+for where, lanes in (*(("host", int(n)) for n in lanes), ("baseline", 8)):
     for kernel, n in itertools.product((outer, twice_plus_first), range(1, 12)):
         inputs, outputs = ((n,), (3,)), ((n, 3) if kernel is outer else (n,),)
-        function = make_gufunc(make_plan(kernel, inputs, outputs, target(where, lanes)), "", "")
+        machine = target(where, lanes, real)
+        function = make_gufunc(make_plan(kernel, inputs, outputs, machine), "", "")
         for batch in (1, 2, 7, 8, 9, 21, 33):
             for end in (False, True):
                 views = [arrays(r, batch, s, end) for r, s in zip(rooms, inputs + outputs)]
                 for x, y, out in zip(*views):
                     x[...], y[...] = np.random.rand(*x.shape), np.random.rand(*y.shape)
                     function(x, y, out)
-                    assert np.array_equal(out, expected(kernel, inputs, outputs, x, y)[0])
+                    [right] = expected(kernel, inputs, outputs, x, y, kind=kind)
+                    assert np.array_equal(out, right)
 print("done")
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="protects pages by mprotect")
 def test_no_byte_before_or_after_an_array_is_touched_or_read(request):
-    assert subprocess_says(GUARDED, str(request.path.parent)) == "done"
+    lanes = map(str, WIDTHS)
+    assert subprocess_says(GUARDED, str(request.path.parent), "double", *lanes) == "done"
 
 
 def careless_text(lanes, name):

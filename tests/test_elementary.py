@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from phipsi.backends import elementary, llvm, reduction
 from phipsi.backends.elementary import AT_ONCE, FEW
+from phipsi.backends.real import REALS
 from phipsi.backends.write import Width, declarations
 
 WIDTHS = (1, 2, 4, 8)
@@ -40,9 +41,9 @@ def target(name):
     return llvm.Target(cpu, "", 2)
 
 
-def runner(name, lanes):
+def runner(name, lanes, real="double"):
     """A public function: `name` of n entries, from arrays a and b into arrays c and d."""
-    T = "double" if lanes == 1 else f"<{lanes} x double>"
+    T = Width(lanes, real).number
     if name == "sincos_array":
         return f"""
 define void @run_{name}(ptr %a, ptr %b, ptr %c, ptr %d, i64 %n) {{
@@ -80,22 +81,24 @@ done:
 
 
 @cache
-def compiled(lanes, where):
-    runners = [runner(name, lanes) for name in FUNCTIONS]
-    text = "\n".join([elementary.source(lanes, FUNCTIONS), *runners])
-    return llvm.compile_module(text, target(where))
+def compiled(lanes, where, real="double"):
+    runners = [runner(name, lanes, real) for name in FUNCTIONS]
+    text = "\n".join([elementary.source(lanes, FUNCTIONS, real), *runners])
+    return llvm.compile_module(text, target(where).of(real))
 
 
-def run(name, lanes, where, *arguments):
+def run(name, lanes, where, *arguments, real="double"):
     """A function of arrays, through the code for so many lanes: c and d."""
     count = len(arguments[0])
     entries = -(-count // lanes)
-    tiles = np.zeros(4 * entries * lanes + 8)
-    tiles = tiles[-tiles.ctypes.data // 8 % 8 :][: 4 * entries * lanes].reshape(4, -1)
+    kind = REALS[real]
+    tiles = np.zeros(4 * entries * lanes + 64 // kind.bytes, kind.dtype)
+    start = -tiles.ctypes.data // kind.bytes % (64 // kind.bytes)
+    tiles = tiles[start:][: 4 * entries * lanes].reshape(4, -1)
     for tile, values in zip(tiles, arguments, strict=False):
         tile[:count] = values
     run_at = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)
-    address = compiled(lanes, where).address(f"run_{name}")
+    address = compiled(lanes, where, real).address(f"run_{name}")
     run_at(address)(*(tile.ctypes.data for tile in tiles), entries)
     return tiles[2:, :count].copy()
 
@@ -104,11 +107,11 @@ def sincos(x, where="host", lanes=8):
     return run("sincos_array", lanes, where, x)
 
 
-def inline_text(n, lanes):
+def inline_text(n, lanes, real="double"):
     """A module with a public function: sines and cosines of n angles, taken in its midst."""
-    width = Width(lanes)
+    width = Width(lanes, real)
     T = width.number
-    lines, *found = elementary.inline_sincos(lanes, [f"%a{i}" for i in range(n)], "%work")
+    lines, *found = elementary.inline_sincos(lanes, [f"%a{i}" for i in range(n)], "%work", real)
 
     def at(base, i):
         return f"%{base}.at{i} = getelementptr {T}, ptr %{base}, i64 {i}"
@@ -122,24 +125,25 @@ def inline_text(n, lanes):
     ]
     body = "\n  ".join(["entry:", *before, *lines, *after, "ret void"])
     text = f"define void @run_inline(ptr %a, ptr %c, ptr %d, ptr %work) {{\n{body}\n}}\n"
-    texts = [text, elementary.source(lanes, ["sincos_large"])]
+    texts = [text, elementary.source(lanes, ["sincos_large"], real)]
     return "\n".join([*texts, *declarations(texts, width)])
 
 
 @cache
-def compiled_inline(n, lanes, where):
-    return llvm.compile_module(inline_text(n, lanes), target(where))
+def compiled_inline(n, lanes, where, real):
+    return llvm.compile_module(inline_text(n, lanes, real), target(where).of(real))
 
 
-def run_inline(angles, where="host"):
+def run_inline(angles, where="host", real="double"):
     """Sines and cosines of angles (n, lanes), and the room to work in, full of sevens before."""
     n, lanes = angles.shape
-    size = n * lanes
-    blocks = [np.full(several * size + 16, 7.0) for several in (1, 1, 1, 3)]
-    a, c, d, work = (x[-x.ctypes.data // 8 % 8 :][: x.size - 8] for x in blocks)
+    size, kind = n * lanes, REALS[real]
+    line = 64 // kind.bytes
+    blocks = [np.full(several * size + 2 * line, 7.0, kind.dtype) for several in (1, 1, 1, 3)]
+    a, c, d, work = (x[-x.ctypes.data // kind.bytes % line :][: x.size - line] for x in blocks)
     a[:size] = angles.ravel()
     run_at = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
-    address = compiled_inline(n, lanes, where).address("run_inline")
+    address = compiled_inline(n, lanes, where, real).address("run_inline")
     run_at(address)(*(x.ctypes.data for x in (a, c, d, work)))
     assert_same_bits(a[:size], angles.ravel())
     for values, used in ((a, size), (c, size), (d, size), (work, 3 * size)):

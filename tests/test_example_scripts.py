@@ -32,9 +32,9 @@ def found(pattern: str, text: str) -> list[float]:
     return [float(x.replace(",", "")) for x in match.groups()]
 
 
-def test_there_are_five_of_them_and_each_is_tested_here():
+def test_there_are_six_of_them_and_each_is_tested_here():
     names = [script.name for script in SCRIPTS]
-    assert [name[:3] for name in names] == ["01_", "02_", "03_", "04_", "05_"]
+    assert [name[:3] for name in names] == ["01_", "02_", "03_", "04_", "05_", "06_"]
     assert all(f'"{name}"' in Path(__file__).read_text() for name in names)
 
 
@@ -102,3 +102,14 @@ def test_energy_preserving(tmp_path):
     assert len(drifts) == 6
     assert max(drifts["midpoint", 1], drifts["midpoint", 4]) < 1e-6
     assert drifts["rk4", 4] > 10.0 * drifts["rk4", 1] > 10.0 * drifts["midpoint", 1]
+
+
+def test_optimal_control(tmp_path):
+    """The plan stays within the limits, and holds in a simulation of its own."""
+    pytest.importorskip("casadi")
+    out = run(tmp_path, "06_optimal_control.py")
+    assert found(r"solved in (\d+) iterations", out)[0] < 300
+    given = found(r"at most \[(\S+) (\S+)\] of \[(\S+) (\S+)\] N m", out)
+    assert given[0] <= given[2] and given[1] <= given[3]
+    assert found(r"ends (\S+) degrees from upright", out)[0] < 1.0
+    assert (tmp_path / "optimal_control.png").exists()

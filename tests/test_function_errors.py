@@ -380,7 +380,7 @@ def test_a_false_alarm_raises_nothing(unroll, lanes):
     function = llvm(model, FALL, unroll=unroll, lanes=lanes)
     q = changed(np.full((5, 3), 0.3), (2, 1), np.pi / 2 - 1e-6)
     v, forces = np.zeros(3), np.array([0.1, 0.2, 0.3])
-    together, counter = function(q, v, forces), function._code.counter
+    together, counter = function(q, v, forces), function._code.way().counter
     assert counter[0] > 0, "no alarm"
     alarms = counter[0]
     alone = function(q[2], v, forces)
@@ -400,7 +400,7 @@ def test_small_numbers_are_no_alarm(unroll, lanes):
     found = function(q, np.zeros(3), forces)
     expected = numpy(model, FALL)(q, np.zeros(3), forces)
     assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()
-    assert function._code.counter[0] == 0
+    assert function._code.way().counter[0] == 0
 
 
 # -- the raw function ------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from test_function import FALL, arm, as_tuple, check, count_compilations, llvm, 
 from test_llvm import subprocess_says
 
 import phipsi as pp
-from phipsi import function as functions
 from phipsi.backends import machine_code
+from phipsi.function import arrays as functions
 from phipsi.operators import (
     B,
     C,

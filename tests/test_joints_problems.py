@@ -8,7 +8,7 @@ from joint_motions import every_kind
 from machines import cam, rocker
 
 from phipsi import joints, spatial
-from phipsi.model.joints import (
+from phipsi.joints import (
     Continuous,
     Custom,
     Cylindrical,

@@ -9,7 +9,7 @@ from machines import CONSTANT_MAP_KINDS, EULER_SEQUENCES, random_axis, rocker
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.transform import Rotation
 
-from phipsi.model.joints import (
+from phipsi.joints import (
     Continuous,
     Custom,
     Cylindrical,

@@ -54,22 +54,23 @@ def frames(assembly):
     return found
 
 
-def run_kernel(code, inputs, sizes, lanes, work):
+def run_kernel(code, inputs, sizes, lanes, work, kind=np.float64):
     """Outputs (entries, lanes) and the lanes that failed, of inputs (entries, lanes)."""
+    size = np.dtype(kind).itemsize
 
     def tile(values):
-        memory = np.zeros(values.size + 8)
-        start = -(memory.ctypes.data // 8) % 8
+        memory = np.zeros(values.size + 64 // size, kind)
+        start = -(memory.ctypes.data // size) % (64 // size)
         there = memory[start : start + values.size].reshape(values.shape)
         there[...] = values
         return there
 
-    ins = [tile(np.asarray(x, float)) for x in inputs]
+    ins = [tile(np.asarray(x, kind)) for x in inputs]
     outs = [tile(np.full((n, lanes), np.nan)) for n in sizes]
     room = tile(np.full((work + 1, lanes), np.nan))
     pointers = [(ctypes.c_void_p * len(x))(*(y.ctypes.data for y in x)) for x in (ins, outs)]
-    kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
-    failed = kind(code.address("kernel"))(*pointers, room.ctypes.data, None)
+    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
+    failed = run(code.address("kernel"))(*pointers, room.ctypes.data, None)
     return outs, failed
 
 

@@ -42,13 +42,16 @@ PACKAGE = ERRORS | {
     "as_matrix",
     "compile",
     "difference",
+    "export",
     "integrate",
+    *("get_threads", "set_threads"),
     # what an engineer asks of it
     *("accelerations", "forward_dynamics", "forward_dynamics_delayed", "inverse_dynamics"),
     *("bias_force", "gravity_force", "mass_matrix", "mass_matrix_inverse"),
     *("body_poses", "body_velocities", "jacobian", "jacobian_dot_v"),
     *("operational_compliance", "operational_inertia"),
     *("kinetic_energy", "momentum", "potential_energy"),
+    "warmup",
     # motion over time
     *("Trajectory", "control", "rollout", "simulate"),
     # what it looks like

@@ -11,9 +11,9 @@ from test_function_results import EXPRESSIONS, W, values
 
 import phipsi as pp
 from phipsi import joints
-from phipsi.backends import machine_code
 from phipsi.compile import make_program
 from phipsi.function import Function
+from phipsi.function.arrays import Options
 from phipsi.graph.graph import Graph, GraphTooLargeError
 from phipsi.lowering.trace import trace
 from phipsi.operators import C, D, J, Mass, S_q, T, beta, operator
@@ -27,11 +27,8 @@ def job_of(model, expression, points=()):
     several = not hasattr(expression, "source")
     expressions = tuple(expression) if several else (expression,)
     program = make_program(expressions, plain=not model.has_mimics)
-    function, jobs = Function(model, expressions, several, program, "llvm"), []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machine_code, "compile_job", lambda job, *how: jobs.append(job))
-        function._compiled_at(function._lists(points))
-    return jobs[0]
+    function = Function(model, expressions, several, program, Options())
+    return function._computation(function._bodies(function._lists(points)))
 
 
 def traced(model, expression, points=(), limit=None):

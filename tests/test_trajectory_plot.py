@@ -11,8 +11,9 @@ from motions import gripper, waving
 from numpy.testing import assert_array_equal
 
 import phipsi as pp
+from phipsi import whole_file
 from phipsi.errors import BackendError, InputError
-from phipsi.simulate import plot, whole_file
+from phipsi.simulate import plot
 from phipsi.simulate.trajectory import Trajectory
 
 NAN = float("nan")

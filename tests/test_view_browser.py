@@ -16,10 +16,11 @@ from phipsi.model.geometry import Box, Mesh, Visual
 from phipsi.simulate.trajectory import Trajectory
 from phipsi.view import view
 
-CENTER = np.array([0.0, 0.0, 0.1])  # of the green box, fixed in the world
+CENTER = (0.0, 0.0, 0.1)  # of the green box, fixed in the world
 REACH, HEIGHT = 1.0, 0.3  # of the magenta box, on the arm
 SIZE = 0.12  # of both
 CLOSE = 4.0  # pixels
+MAGENTA, GREEN = (1, 0, 1), (0, 1, 0)
 
 CANVAS = """(() => {
   const box = document.querySelector('canvas')?.getBoundingClientRect();
@@ -29,6 +30,11 @@ SLIDER = "document.querySelector('[role=slider]')"
 DISMISS = "document.querySelectorAll('.mantine-Notification-closeButton').forEach(x => x.click())"
 
 
+def painted(place: tuple[float, float, float], color: tuple[float, float, float]) -> Visual:
+    """A box of a colour."""
+    return Visual.of(Box((SIZE, SIZE, SIZE)), position=place, color=color)
+
+
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory) -> pp.Model:
     """The magenta box is a mesh in millimetres, the green one a shape."""
@@ -36,11 +42,10 @@ def machine(tmp_path_factory) -> pp.Model:
     trimesh.creation.box((1000 * SIZE, 1000 * SIZE, 1000 * SIZE)).export(file)
     mesh = Mesh(file, (0.001, 0.001, 0.001))
     builder = pp.ModelBuilder("two boxes")
-    hand = Visual.of(mesh, position=(REACH, 0, HEIGHT), color=(1, 0, 1))
+    hand = Visual.of(mesh, position=(REACH, 0, HEIGHT), color=MAGENTA)
     builder.add_body("arm", joint_name="turn", mass=1.0, com=(1, 0, 0), visuals=[hand])
-    post = Visual.of(Box((SIZE, SIZE, SIZE)), position=CENTER, color=(0, 1, 0))
     floor = Visual.of(Box((2.4, 2.4, 0.01)), color=(0.8, 0.8, 0.8))
-    builder.add_visuals("world", [post, floor])
+    builder.add_visuals("world", [painted(CENTER, GREEN), floor])
     return builder.build()
 
 
@@ -136,7 +141,7 @@ def test_machine_is_seen_where_optics_puts_it_and_a_slider_moves_it(browser, mac
     with view(machine, q=[1.0], open_browser=False, block=False) as viewer:
         open_page(browser, viewer.url)
         eye = eye_of(viewer)
-        green = on_screen(browser, CENTER, *eye)
+        green = on_screen(browser, np.array(CENTER), *eye)
         first = on_screen(browser, hand(1.0), *eye)
         until(lambda: are_at(browser, first, green), "the arm at 1 rad")
 
@@ -175,3 +180,28 @@ def test_recording_plays_without_a_server_and_without_a_network(offline, machine
     assert len({tuple(np.round(place)) for place in seen}) >= 4
     assert offline.requested
     assert all(url.startswith(("file:", "data:", "blob:")) for url in offline.requested)
+
+
+def test_recording_of_a_machine_that_goes_far_keeps_it_in_the_picture(offline, tmp_path):
+    """A box sinks by ten times its size: it stays where it is seen, the post behind it goes by."""
+    builder = pp.ModelBuilder("sinking box")
+    builder.add_body("box", joint=pp.joints.Free(), mass=1.0, visuals=[painted((0, 0, 0), MAGENTA)])
+    builder.add_visuals("world", [painted((-0.3, 0, -0.2), GREEN)])
+    box, times = builder.build(), np.linspace(0.0, 4.0, 41)
+    q = np.tile(box.neutral(), (41, 1))
+    q[:, 6] = -10 * SIZE * times / 4.0
+    path = view(Trajectory(box, times, q, np.zeros((41, 6))), html=tmp_path / "sinking.html")
+    offline.open(path.as_uri())
+    until(lambda: boxes(offline)[0] is not None, "the box to appear")
+    offline.evaluate(DISMISS)
+    boxes_seen, posts_seen = [], []
+
+    def has_passed_the_post() -> bool:
+        magenta, green = boxes(offline)
+        boxes_seen.append(magenta)
+        posts_seen.append(green is not None)
+        return set(posts_seen) == {True, False}
+
+    until(has_passed_the_post, "the post to come and go")
+    assert all(place is not None for place in boxes_seen)
+    assert np.ptp(boxes_seen, axis=0).max() < CLOSE

@@ -11,13 +11,14 @@ from viewing import UP, shown
 
 import phipsi as pp
 from phipsi import joints
-from phipsi.model.geometry import Mesh, Sphere
+from phipsi.model.geometry import Box, Mesh, Sphere
 from phipsi.model.inertia import Inertia
 from phipsi.simulate.trajectory import Trajectory
 from phipsi.view.bounds import FIELD_OF_VIEW, Bounds, box_corners, camera_position, turn_z_to
 from phipsi.view.meshes import read_mesh
 from phipsi.view.skeleton import bones, inertia_ellipsoid, joint_axes
 from phipsi.view.stage import ground_height, in_frame
+from phipsi.view.travel import roots_gone_far
 
 # -- what stands for a body without shapes ---------------------------------------------
 
@@ -98,6 +99,9 @@ def test_box_holds_all_points_at_all_poses():
     np.testing.assert_allclose(low, np.min(every, axis=0))
     np.testing.assert_allclose(high, np.max(every, axis=0))
     np.testing.assert_array_equal(Bounds().box(poses), np.zeros((2, 3)))
+    low, high = bounds.box(poses, world=False)
+    np.testing.assert_allclose(low, np.min(every[4:], axis=0))
+    np.testing.assert_allclose(high, np.max(every[4:], axis=0))
 
 
 directions = st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(lambda v: np.linalg.norm(v) > 1e-3)
@@ -151,19 +155,61 @@ def test_ground_lies_below_machine_or_motion(first, whole, height):
     assert ground_height(UP, *boxes) == pytest.approx(height)
 
 
-@pytest.mark.parametrize(("fall", "is_far"), [(3.0, False), (120.0, True)])
-def test_camera_stays_with_the_beginning_of_a_motion_that_goes_far(fall, is_far):
-    """A ball of 1 m: within four sizes all of its way is seen, else where it began."""
+def falling(fall: float, *others: joints.JointKind, rail: float = 0.1) -> Trajectory:
+    """A ball of 1 m that starts at (1, 2, 3), above a rail, beside bodies that stay."""
     builder = pp.ModelBuilder("ball")
+    builder.add_visuals("world", [Box((rail, 0.1, 0.1))])
     builder.add_body("ball", joint=joints.Free(), mass=1.0, visuals=[Sphere(0.5)])
-    ball = builder.build()
-    q = np.tile(ball.neutral(), (11, 1))
-    q[:, 6] = np.linspace(0.0, -fall, 11)
-    with shown(Trajectory(ball, np.arange(11.0), q, np.zeros((11, 6)))) as viewer:
+    for i, kind in enumerate(others):
+        builder.add_body(f"other{i}", joint=kind, mass=1.0, visuals=[Sphere(0.5)])
+    machine = builder.build()
+    q = np.tile(machine.neutral(), (11, 1))
+    q[:, 4:7] = 1.0, 2.0, 3.0
+    q[:, 6] -= np.linspace(0.0, fall, 11)
+    return Trajectory(machine, np.arange(11.0), q, np.zeros((11, machine.nv)))
+
+
+def places(viewer) -> np.ndarray:
+    """Where the world and the bodies are seen, (1 + n, 3)."""
+    return np.array([viewer._scene._world.position, *(x.position for x in viewer._scene._frames)])
+
+
+@pytest.mark.parametrize(("fall", "rail"), [(3.0, 0.1), (120.0, 0.1), (120.0, 500.0)])
+def test_view_goes_along_with_a_machine_that_goes_far(fall, rail):
+    """Within about four sizes the ball moves in the world; else it stays and the world moves,
+    however large that is. All lies to each other as it should, and the camera sees the ball."""
+    motion, is_far = falling(fall, rail=rail), fall > 100.0
+    with shown(motion) as viewer:
         camera = viewer._server.initial_camera
-        np.testing.assert_allclose(camera.look_at, (0, 0, 0 if is_far else -fall / 2), atol=1e-9)
-        away = np.linalg.norm(np.subtract(camera.position, camera.look_at))
-    assert 1.0 < away < 10.0
+        eye, target = np.array(camera.position), np.array(camera.look_at)
+        sight = (target - eye) / np.linalg.norm(target - eye)
+        for q in motion.q:
+            viewer.set(q)
+            world, ball = places(viewer)
+            np.testing.assert_allclose(ball - world, q[4:7], atol=1e-3)
+            np.testing.assert_allclose(ball if is_far else world, (1, 2, 3) if is_far else 0.0)
+            ray = (ball - eye) / np.linalg.norm(ball - eye)
+            assert ray @ sight > np.cos(0.5 * FIELD_OF_VIEW)
+    assert 1.0 < np.linalg.norm(target - eye) < 20.0
+
+
+def test_view_stays_where_a_part_of_the_machine_stays():
+    """A ball falls from a table: who went along with their middle would lose both."""
+    motion = falling(120.0, joints.Revolute((0, 0, 1)))
+    with shown(motion) as viewer:
+        viewer.set(motion.q[-1])
+        np.testing.assert_allclose(places(viewer), [[0, 0, 0], [1, 2, -117], [0, 0, 0]])
+        assert np.linalg.norm(viewer._server.initial_camera.look_at) < 3.0
+
+
+def test_view_goes_along_with_the_middle_of_several():
+    motion = falling(120.0, joints.Free())
+    q = motion.q.copy()
+    q[:, 11:14] = q[:, 4:7]
+    q[:, 11] += 2.0
+    with shown(Trajectory(motion.model, motion.times, q, motion.v)) as viewer:
+        viewer.set(q[-1])
+        np.testing.assert_allclose(places(viewer), [[0, 0, 120], [1, 2, 3], [3, 2, 3]])
 
 
 def test_only_the_way_of_roots_makes_a_motion_far():
@@ -173,8 +219,10 @@ def test_only_the_way_of_roots_makes_a_motion_far():
     poses[1, 1, 0, 3] = 50.0
     bounds = Bounds()
     bounds.add(1, [[0, 0, 0], [1, 0, 0]])
+    assert roots_gone_far(arm, bounds, poses).tolist() == [False]
     assert len(in_frame(arm, bounds, poses)) == 2
     poses[1, 0, 0, 3] = 50.0
+    assert roots_gone_far(arm, bounds, poses).tolist() == [True]
     assert len(in_frame(arm, bounds, poses)) == 1
 
 

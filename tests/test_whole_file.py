@@ -9,7 +9,7 @@ import pytest
 from motions import refusal, waving
 
 import phipsi as pp
-from phipsi.simulate import whole_file
+from phipsi import whole_file
 from phipsi.simulate.trajectory import Trajectory
 
 FORMATS = (".nc", ".npz", ".csv")

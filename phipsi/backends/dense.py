@@ -27,28 +27,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from phipsi.backends.write import Width, Writer, declarations
-from phipsi.lowering.trace import DENSE_ALERT
-from phipsi.lowering.watch import SINGULAR
+from phipsi.lowering.trace import LIMITS
 
 ROW_CODE = "ptr %ins, ptr %outs, ptr %work, ptr %row"  # what the code of a row is given
 
 
 def scratch(n: int) -> int:
     """How many numbers per lane must be there to work in, for a matrix of n rows."""
-    return max((3 * n + 1) * row_length(n, block_columns(lanes)) + 4 * n for lanes in (1, 8))
+    return max((3 * n + 1) * row_length(n, block) + 5 * n for block in (4, 8))
 
 
-def block_columns(lanes: int) -> int:
-    """Columns whose sums stay in registers together."""
-    return min(8, 32 // lanes)
+def block_columns(width: Width) -> int:
+    """Columns whose sums stay in registers together: 4 or 8."""
+    return min(8, 256 // width.bytes)
 
 
-def source(lanes: int) -> str:
-    """The module of the three functions, for so many lanes."""
-    width = Width(lanes)
+def source(lanes: int, real: str = "double") -> str:
+    """The module of the three functions, for so many lanes of doubles or floats."""
+    width = Width(lanes, real)
     parts = (_weigh, _add, _exchange, _solve_positive, _invert, _watch, _solve, _inverse)
     texts = [part(width) for part in parts]
-    declared = [declarations(texts, x) for x in (width, Width(block_columns(lanes) * lanes))]
+    block = Width(block_columns(width) * lanes, real)
+    declared = [declarations(texts, x) for x in (width, block)]
     return "\n".join([*texts, *declared[0], *declared[1], width.attributes])
 
 
@@ -85,8 +85,9 @@ class _Function(Writer):
         super().__init__(width)
         self.head = head
         self.zero, self.one = width.constant(0.0), width.constant(1.0)
-        self.columns = block_columns(width.lanes)
-        self.block = Width(self.columns * width.lanes)
+        self.columns = block_columns(width)
+        self.block = Width(self.columns * width.lanes, width.real.name)
+        self.limits = LIMITS[width.real.name]
         self._label = "entry"  # of the instructions that are being written
 
     def text(self, result: str) -> str:
@@ -198,16 +199,17 @@ class _Function(Writer):
 
     def spread(self, x: str, columns: int, lanes: int) -> str:
         """One number of each lane, again and again."""
+        real = self.width.real.name
         if lanes == 1:
-            x = self.let(f"insertelement <1 x double> poison, double {x}, i64 0")
-        kind = f"<{lanes} x double>"
+            x = self.let(f"insertelement <1 x {real}> poison, {real} {x}, i64 0")
+        kind = f"<{lanes} x {real}>"
         order = ", ".join(f"i32 {lane}" for _ in range(columns) for lane in range(lanes))
         mask = f"<{columns * lanes} x i32> <{order}>"
         return self.let(f"shufflevector {kind} {x}, {kind} poison, {mask}")
 
     def index(self, i: str) -> str:
         """An integer as a number, the same in all lanes."""
-        number = self.let(f"sitofp i64 {i} to double")
+        number = self.let(f"sitofp i64 {i} to {self.width.real.name}")
         return number if self.width.lanes == 1 else self.spread(number, self.width.lanes, 1)
 
 
@@ -230,7 +232,7 @@ def _weigh(width: Width) -> str:
         weight = f.number("fneg", f.number("fmul", c, f.get("%d", m)))
         f.put(weight, "%weights", kept)
         row = f.at("%first", f.mul(m, "%length"))
-        f.lines.append(f"store ptr {row}, ptr {f.at('%rows', kept, 'ptr')}")
+        f.lines.append(f"store ptr {row}, ptr {f.at('%rows', kept, 'ptr')}, align 4")
         counts = f.any(f.number("fcmp une", weight, f.zero))
         each.values = [f.add(kept, f.let(f"zext i1 {counts} to i64"))]
     return f.text(f"i64 {each.values[0]}")
@@ -247,7 +249,7 @@ def _add(width: Width) -> str:
         to = f.at("%to", columns.i, block)
         start = f.let(f"load {block}, ptr {to}, {aligned}")
         with f.loop("0", "%count", (block, start)) as each:
-            row = f.let(f"load ptr, ptr {f.at('%rows', each.i, 'ptr')}")
+            row = f.let(f"load ptr, ptr {f.at('%rows', each.i, 'ptr')}, align 4")
             x = f.let(f"load {block}, ptr {f.at(row, columns.i, block)}, {aligned}")
             weight = f.spread(f.get("%weights", each.i), f.columns, width.lanes)
             each.values = [f.fused(weight, x, each.values[0], f.block)]
@@ -372,7 +374,9 @@ def _solve_positive(width: Width) -> str:
         f.put(d, f.d, k)
         f.put(f.get(row, "0"), f.result, k)
         bad = f.watch(step.values[0], "ogt", d, f.zero)
-        share = f.number("fmul", f.width.constant(DENSE_ALERT), f.number("fmul", f.get(A_k, k), d))
+        share = f.number(
+            "fmul", f.width.constant(f.limits.dense), f.number("fmul", f.get(A_k, k), d)
+        )
         step.values = [f.watch(bad, "olt", share, f.one)]
     with f.loop("0", n) as each:
         x = f.number("fmul", f.get(f.result, each.i), f.get(f.d, each.i))
@@ -501,7 +505,7 @@ def _watch(width: Width) -> str:
             size = f.size(f.get(X_i, j.i))
             f.put(size, X_i, j.i)
             j.values = [f.fused(size, f.get(f.sum, j.i), j.values[0])]
-        half = f.width.constant(0.5 * SINGULAR)  # leaves room for rounding
+        half = f.width.constant(0.5 * f.limits.singular)  # leaves room for rounding
         each.values = [f.watch(each.values[0], "olt", j.values[0], half)]
     f.put(each.values[0], f.sum, "0")
     with f.when(f.any(f.number("fcmp une", each.values[0], f.zero))):
@@ -529,6 +533,6 @@ def _watch_entries(f: _Solver) -> str:
         f.subtract(f.sum, count, "0", f.blocks(n))
         with f.loop("0", n, (T, each.values[0])) as j:
             entry = f.get(f.sum, j.i)
-            j.values = [f.watch(j.values[0], "olt", entry, f.width.constant(SINGULAR))]
+            j.values = [f.watch(j.values[0], "olt", entry, f.width.constant(f.limits.singular))]
         each.values = j.values
     return each.values[0]

@@ -1,4 +1,4 @@
-"""LLVM IR of the loop that NumPy calls: one for all functions, compiled once per lane width.
+"""LLVM IR of the loop that NumPy calls: one for all functions, compiled once per width.
 
     void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *plan)
 
@@ -9,7 +9,7 @@ lanes repeat the last state. The plan says where the kernels are and how large
 the arguments:
 
     0 counter   alarms so far: tiles or single states of which the kernel complained, or with
-                inputs of which the sum of squares is not below the square of `scalars.HUGE`
+                inputs of which the sum of squares is not below the square of `Real.huge`
     1 spare     a workspace that nobody uses, or null
     2 lanes     the kernel of W lanes
     3 single    the kernel of one lane, or null
@@ -38,17 +38,16 @@ from functools import lru_cache
 from string import Template
 
 from phipsi.backends.llvm import Code, Target, architecture, compile_module
+from phipsi.backends.real import REALS
 from phipsi.backends.tiles import (
     GROUP,
     GROUP_BYTES,
     JOB_TYPE,
-    ONE_STATE,
-    VIEW_TYPE,
-    read_view,
+    bound,
     tile_functions,
     watch_function,
 )
-from phipsi.scalars import HUGE
+from phipsi.backends.views import VIEW_TYPE, one_state_functions, read_view
 
 ARGUMENTS = 64  # at most so many inputs and outputs; NumPy allows no more either
 
@@ -56,12 +55,13 @@ ARGUMENTS = 64  # at most so many inputs and outputs; NumPy allows no more eithe
 @lru_cache(maxsize=8)
 def driver_code(target: Target) -> Code:
     """The compiled driver: `loop`, and `release`, which frees the spare workspace of a plan."""
-    return compile_module(driver_text(target.lanes, architecture()), target)
+    return compile_module(driver_text(target.lanes, architecture(), target.real), target)
 
 
-def driver_text(lanes: int, family: str) -> str:
+def driver_text(lanes: int, family: str, real: str = "double") -> str:
     """The driver's module, for tiles of this many lanes on this family of processors."""
-    assert lanes in (1, 2, 4, 8)
+    size = REALS[real].bytes
+    assert lanes in (1, 2, 4, 8, 16) and lanes * size <= 64
     flags = _FLAGS.get(family, _NO_FLAGS)
     own = _HEAD + _WORKSPACE + _REFUSE + flags + _ONE
     own += _BEGIN + (_BY_TILES if lanes > 1 else _BY_ONES)
@@ -70,8 +70,10 @@ def driver_text(lanes: int, family: str) -> str:
         job_type=JOB_TYPE,
         W=lanes,
         last=lanes - 1,
-        entry=8 * lanes,
-        bound=HUGE * HUGE,
+        entry=size * lanes,
+        size=size,
+        real=real,
+        bound=bound(real),
         arguments=ARGUMENTS,
         group=GROUP,
         group_bytes=GROUP_BYTES,
@@ -79,8 +81,8 @@ def driver_text(lanes: int, family: str) -> str:
         output=read_view("o") + _PLACE.format("o"),
         view=read_view("k"),
     )
-    tiles = tile_functions(lanes) if lanes > 1 else ""
-    return "".join([text, ONE_STATE, watch_function(1), tiles])
+    tiles = tile_functions(lanes, real) if lanes > 1 else ""
+    return "".join([text, one_state_functions(real), watch_function(1, real), tiles])
 
 
 # Where a state of an argument begins, and the tile of that argument.
@@ -238,7 +240,7 @@ define internal i64 @entries(ptr %shapes, i64 %k) #1 {
 
 # No memory: all outputs are NaN, and that is an alarm.
 _REFUSE = """
-@nan = internal constant double 0x7FF8000000000000, align 8
+@nan = internal constant $real 0x7FF8000000000000, align 8
 
 define internal void @refuse(ptr %plan, ptr %views, i64 %states) #1 {
 entry:
@@ -344,21 +346,21 @@ entry:
   br label %input
 input:
   %i = phi i64 [ 0, %entry ], [ %i.next, %input.end ]
-  %sum = phi double [ 0.0, %entry ], [ %sum.next, %input.end ]
+  %sum = phi $real [ 0.0, %entry ], [ %sum.next, %input.end ]
 $input
   %i.entries = mul i64 %i.rows, %i.columns
   %i.asis = icmp ne i64 %i.straight, 0
   br i1 %i.asis, label %input.end, label %input.copy
 input.copy:
-  %i.line = mul i64 %i.columns, 8
-  call void @copy(ptr %i.tile, i64 %i.line, i64 8, ptr %i.at, i64 %i.row_stride, i64 %i.step,
+  %i.line = mul i64 %i.columns, $size
+  call void @copy(ptr %i.tile, i64 %i.line, i64 $size, ptr %i.at, i64 %i.row_stride, i64 %i.step,
                   i64 %i.rows, i64 %i.columns)
   br label %input.end
 input.end:
   %i.numbers = phi ptr [ %i.at, %input ], [ %i.tile, %input.copy ]
   %i.place = getelementptr ptr, ptr %ins, i64 %i
   store ptr %i.numbers, ptr %i.place, align 8
-  %sum.next = call double @watch1(ptr %i.numbers, i64 %i.entries, double %sum)
+  %sum.next = call $real @watch1(ptr %i.numbers, i64 %i.entries, $real %sum)
   %i.next = add i64 %i, 1
   %i.more = icmp ult i64 %i.next, %nin
   br i1 %i.more, label %input, label %room
@@ -375,7 +377,7 @@ $output
 run:
   %mask = call i64 %kernel(ptr %ins, ptr %outs, ptr %work, ptr %tables)
   %wrong = icmp ne i64 %mask, 0
-  %huge = fcmp uge double %sum.next, $bound
+  %huge = fcmp uge $real %sum.next, $bound
   %either = or i1 %wrong, %huge
   br i1 %either, label %alarm, label %output
 alarm:
@@ -391,8 +393,9 @@ output.copy:
   %k.at = getelementptr i8, ptr %k.first, i64 %k.skipped
   %k.place = getelementptr ptr, ptr %ins, i64 %k
   %k.numbers = load ptr, ptr %k.place, align 8
-  %k.line = mul i64 %k.columns, 8
-  call void @copy(ptr %k.at, i64 %k.row_stride, i64 %k.step, ptr %k.numbers, i64 %k.line, i64 8,
+  %k.line = mul i64 %k.columns, $size
+  call void @copy(ptr %k.at, i64 %k.row_stride, i64 %k.step, ptr %k.numbers, i64 %k.line,
+                  i64 $size,
                   i64 %k.rows, i64 %k.columns)
   br label %output.end
 output.end:

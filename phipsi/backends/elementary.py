@@ -2,19 +2,21 @@
 
     {T, T} @sincos(T x)                              the sine first
     void @sincos_array(ptr x, ptr s, ptr c, i64 n)   of n > 0 entries; three separate arrays
-    void @sincos_large(ptr x, ptr s, ptr c, i64 n)   of n > 0 doubles those that are done apart
+    void @sincos_large(ptr x, ptr s, ptr c, i64 n)   of n > 0 numbers those that are done apart
     T @exp(T x)
     T @arctan(T x)
     T @arctan2(T y, T x)                             signed zeros and infinities as in C
 
-T is `double` or a vector of 2, 4 or 8 of them; all lanes and all widths give the same
-bits on one machine. A function is a reduction and a polynomial, without branches.
-Only angles from `reduction.LIMIT` on, infinity and NaN are done apart, after the rest.
+T is `double` or `float`, or a vector of 2, 4, 8, 16 of them; all lanes and all widths
+give the same bits on one machine. A function is a reduction and a polynomial, without branches.
+Only angles from those of `reduction.LIMITS` on, infinity and NaN are done apart, after the
+rest.
 
-Largest errors found, in units in the last place of the exact result, in a search of 10^8
-numbers and among those of `test_errors_are_as_small_as_documented`: sine and cosine 0.79,
-or 0.88 on a machine that does not fuse products with sums; exp 0.81; arctan 1.36; arctan2
-1.50.
+Largest errors found, in units in the last place of the exact result. Of doubles, in a search
+of 10^8 numbers and among those of `test_errors_are_as_small_as_documented`: sine and cosine
+0.79, or 0.88 on a machine that does not fuse products with sums; exp 0.81; arctan 1.36;
+arctan2 1.50. Of floats, all of them: sine and cosine 0.82, or 0.92; exp 0.77; arctan 1.36;
+and of 3 10^8 points arctan2 1.53.
 
 The coefficients interpolate what is left of each series at zeros of a Chebyshev
 polynomial, near the smallest possible error (`test_coefficients_interpolate`).
@@ -28,8 +30,9 @@ from fractions import Fraction
 from math import inf, pi
 
 from phipsi.backends import reduction
-from phipsi.backends.instructions import SIGN, Bits, Code, Mask, Number, Value, choose, fma, horner
-from phipsi.backends.reduction import EXACT, LIMIT, literal
+from phipsi.backends.instructions import Bits, Code, Mask, Number, Value, choose, fma, horner
+from phipsi.backends.real import REALS
+from phipsi.backends.reduction import LIMITS
 
 SIN = (  # (sin r - r) / (r^3/2) in r^2, r up to pi/4
     -0.33333333333333265,
@@ -71,8 +74,23 @@ ARCTAN = (  # (arctan r - r) / r^3 in r^2, r up to 1/3
     -0.04798531148337997,
     0.027919902460780795,
 )
-# Added to a number up to 2^51 in size, it leaves its integer part in the last bits of the sum.
+# The same of floats, with fewer terms.
+SIN_OF_FLOAT = (-0.3333331, 0.016664354, -0.00039034383)
+COS_OF_FLOAT = (0.041666657, -0.0013887731, 2.4477102e-05)
+EXP_OF_FLOAT = (0.5, 0.16666667, 0.04166635, 0.008333298, 0.0013941108, 0.00019899274)
+ARCTAN_OF_FLOAT = (-0.33333257, 0.19993153, -0.1409563, 0.08976567)
+SERIES = {
+    "double": {"sin": SIN, "cos": COS, "exp": EXP, "arctan": ARCTAN},
+    "float": {
+        "sin": SIN_OF_FLOAT,
+        "cos": COS_OF_FLOAT,
+        "exp": EXP_OF_FLOAT,
+        "arctan": ARCTAN_OF_FLOAT,
+    },
+}
+# Added to a double up to 2^51 in size, it leaves its integer part in the last bits of the sum.
 ROUND = 1.5 * 2.0**52
+ROUNDS = {"double": ROUND, "float": 1.5 * 2.0**23}
 AT_ONCE = 5  # angles that `inline_sincos` works on in turn: with more, registers are wanting
 FEW = 8  # angles that it is meant for
 
@@ -81,15 +99,19 @@ FEW = 8  # angles that it is meant for
 
 def _sincos(x: Number) -> tuple[Number, Number, Mask]:
     """sin x and cos x, and where they are valid: |x| = k pi/2 + hi + lo."""
-    p1, p2, p3 = reduction.cut(Fraction(reduction.half_pi(200), 1 << 200), (EXACT, EXACT, 53))
+    first, *middle, last = reduction.parts_of_half_pi(x.code.real.name)
     size = abs(x)
-    small = size < LIMIT
-    t = fma(size, 2 / pi, ROUND)
-    k = t - ROUND
-    r = fma(k, -p1, size)  # exact
-    y = k * p2  # exact
-    hi = r - y
-    lo = fma(k, -p3, r - hi - y)
+    small = size < LIMITS[x.code.real.name]
+    shift = ROUNDS[x.code.real.name]
+    t = fma(size, 2 / pi, shift)
+    k = t - shift
+    hi = fma(k, -first, size)  # exact
+    lost: list[Number] = []  # when hi is rounded
+    for part in middle:
+        y = k * part  # exact
+        before, hi = hi, hi - y
+        lost.append(before - hi - y)
+    lo = fma(k, -last, lost[0] if len(lost) == 1 else lost[0] + lost[1])
     return *_turn(x, t.bits, hi, lo), small
 
 
@@ -100,25 +122,25 @@ def _turn(x: Number, k: Bits, hi: Number, lo: Number) -> tuple[Number, Number]:
     They change places where k is odd. The sine changes its sign with bit 1 of k and
     with x, the cosine with bit 1 of k + 1.
     """
-    z = hi * hi
-    by_sin, by_cos = horner(SIN, z), horner(COS, z)
+    real, z = hi.code.real, hi * hi
+    by_sin, by_cos = (horner(SERIES[real.name][name], z) for name in ("sin", "cos"))
     half = z * 0.5
     sine = hi + fma(half, fma(hi, by_sin, -lo), lo)
     near = 1.0 - half
     cosine = near + fma(z * z, by_cos, fma(hi, -lo, 1.0 - near - half))
     even = (k & 1).is_zero()
-    quadrant = k << 62
-    s = choose(even, sine, cosine).bits ^ ((x.bits ^ quadrant) & SIGN)
-    c = choose(even, cosine, sine).bits ^ ((quadrant + (1 << 62)) & SIGN)
+    quadrant = k << (8 * real.bytes - 2)
+    s = choose(even, sine, cosine).bits ^ ((x.bits ^ quadrant) & real.sign)
+    c = choose(even, cosine, sine).bits ^ ((quadrant + real.sign // 2) & real.sign)
     return s.number, c.number
 
 
-def _write_sincos(lanes: int) -> str:
-    code = Code(lanes)
+def _write_sincos(lanes: int, real: str) -> str:
+    code = Code(lanes, real=real)
     s, c, small = _sincos(Number(code, ["%x"]))
     T = code.types["T"]
     return f"""\
-define internal {{{T}, {T}}} @sincos({T} %x) nounwind{_aligned(lanes)} {{
+define internal {{{T}, {T}}} @sincos({T} %x) nounwind{_aligned(code)} {{
 entry:
   %x.at = alloca {T}, align 8
   %s.at = alloca {T}, align 8
@@ -144,15 +166,15 @@ done:
 """
 
 
-def _write_sincos_array(lanes: int) -> str:
+def _write_sincos_array(lanes: int, real: str) -> str:
     """Two entries at a time; the last is done twice if their number is odd.
 
     Measured with 8 lanes on a machine with AVX-512: two in turn take a twentieth less
     time than one by one, three or four no less than two.
     """
-    code = Code(lanes, ways=2)
+    code = Code(lanes, ways=2, real=real)
     index = Value(code, ["%i", "%j"])
-    T, B, size = code.types["T"], code.types["B"], 8 * lanes
+    T, B, size = code.types["T"], code.types["B"], code.real.bytes * lanes
 
     def at(base: str) -> Value:
         return code.let(Value, f"getelementptr {{T}}, ptr {base}, i64 {{}}", index)
@@ -163,7 +185,7 @@ def _write_sincos_array(lanes: int) -> str:
         for value, place in zip(values.names, places.names, strict=True):
             code.lines.append(f"store {T} {value}, ptr {place}, align {size}")
     return f"""\
-define internal void @sincos_array(ptr %x, ptr %s, ptr %c, i64 %n) nounwind{_aligned(lanes)} {{
+define internal void @sincos_array(ptr %x, ptr %s, ptr %c, i64 %n) nounwind{_aligned(code)} {{
 entry:
   %last = sub i64 %n, 1
   br label %loop
@@ -193,7 +215,7 @@ done:
 
 
 def inline_sincos(
-    lanes: int, angles: Sequence[str], work: str
+    lanes: int, angles: Sequence[str], work: str, real: str = "double"
 ) -> tuple[list[str], list[str], list[str]]:
     """Instructions in the middle of a function, and the names of the sines and cosines they make.
 
@@ -204,6 +226,7 @@ def inline_sincos(
         lanes: numbers side by side.
         angles: names of values.
         work: an address of room for three numbers of each angle.
+        real: what numbers are, "double" or "float".
     """
     sines: list[str] = []
     cosines: list[str] = []
@@ -213,10 +236,10 @@ def inline_sincos(
     many = -(-n // -(-n // AT_ONCE))
     for k in range(0, n, many):
         some = angles[k : k + many]
-        code = Code(lanes, len(some), lines)
+        code = Code(lanes, len(some), lines, real)
         for names, values in zip((sines, cosines, small), _sincos(Number(code, some)), strict=True):
             names += values.names
-    T = code.types["T"]
+    T, size = code.types["T"], code.real.bytes * lanes
     good, *others = small
     for i, name in enumerate(others):
         lines.append(f"%good{i} = and {code.types['B']} {good}, {name}")
@@ -225,12 +248,12 @@ def inline_sincos(
     for k, several in enumerate((angles, sines, cosines)):
         for i, value in enumerate(several):
             at = f"%large{n * k + i}"
-            lines.append(f"{at} = getelementptr i8, ptr {work}, i64 {8 * lanes * (n * k + i)}")
-            lines.append(f"store {T} {value}, ptr {at}, align {8 * lanes}")
+            lines.append(f"{at} = getelementptr i8, ptr {work}, i64 {size * (n * k + i)}")
+            lines.append(f"store {T} {value}, ptr {at}, align {size}")
     arrays = f"ptr %large0, ptr %large{n}, ptr %large{2 * n}"
     lines.append(f"call void @sincos_large({arrays}, i64 {n * lanes})")
     far = [f"%far{i}" for i in range(2 * n)]
-    lines += [f"{x} = load {T}, ptr %large{n + i}, align {8 * lanes}" for i, x in enumerate(far)]
+    lines += [f"{x} = load {T}, ptr %large{n + i}, align {size}" for i, x in enumerate(far)]
     lines += ["br label %sines", "sines:"]
     near = [*sines, *cosines]
     both = [f"%sine{i}" for i in range(2 * n)]
@@ -239,11 +262,32 @@ def inline_sincos(
     return lines, both[:n], both[n:]
 
 
-def _write_sincos_large() -> str:
-    """The large ones among n numbers, one by one; the others are left as they are."""
-    code = Code(1)
+def _write_sincos_large(real: str) -> str:
+    """The large ones among n numbers, one by one; the others are left as they are.
+
+    Floats are reduced as doubles, whose remainder is then split into two floats.
+    """
+    code = Code(1, real=real)
+    number, size = REALS[real], REALS[real].bytes
     x, hi, lo = (Number(code, [name]) for name in ("%x", "%hi", "%lo"))
     s, c = _turn(x, Bits(code, ["%k"]), hi, lo)
+    reduced = "{i64, double, double}"
+    split = f"""\
+  %k = extractvalue {reduced} %reduced, 0
+  %hi = extractvalue {reduced} %reduced, 1
+  %lo = extractvalue {reduced} %reduced, 2"""
+    if real == "float":
+        split = f"""\
+  %k.wide = extractvalue {reduced} %reduced, 0
+  %k = trunc i64 %k.wide to i32
+  %rest = extractvalue {reduced} %reduced, 1
+  %hi = fptrunc double %rest to float
+  %hi.wide = fpext float %hi to double
+  %lo.wide = fsub double %rest, %hi.wide
+  %lo = fptrunc double %lo.wide to float"""
+    widened = (
+        "bitcast double %size to double" if real == "double" else "fpext float %size to double"
+    )
     return f"""\
 {reduction.source()}
 define internal void @sincos_large(ptr %xs, ptr %ss, ptr %cs, i64 %n) cold noinline nounwind {{
@@ -251,23 +295,22 @@ entry:
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %following ]
-  %x.at = getelementptr double, ptr %xs, i64 %i
-  %s.at = getelementptr double, ptr %ss, i64 %i
-  %c.at = getelementptr double, ptr %cs, i64 %i
-  %x = load double, ptr %x.at, align 8
-  %bits = bitcast double %x to i64
-  %size.bits = and i64 %bits, {SIGN - 1}
-  %size = bitcast i64 %size.bits to double
-  %small = fcmp olt double %size, {literal(LIMIT)}
+  %x.at = getelementptr {real}, ptr %xs, i64 %i
+  %s.at = getelementptr {real}, ptr %ss, i64 %i
+  %c.at = getelementptr {real}, ptr %cs, i64 %i
+  %x = load {real}, ptr %x.at, align {size}
+  %bits = bitcast {real} %x to {number.integer}
+  %size.bits = and {number.integer} %bits, {number.sign - 1}
+  %size = bitcast {number.integer} %size.bits to {real}
+  %small = fcmp olt {real} %size, {number.literal(LIMITS[real])}
   br i1 %small, label %following, label %large
 large:
-  %reduced = call {{i64, double, double}} @reduce_large(double %size)
-  %k = extractvalue {{i64, double, double}} %reduced, 0
-  %hi = extractvalue {{i64, double, double}} %reduced, 1
-  %lo = extractvalue {{i64, double, double}} %reduced, 2
+  %wide = {widened}
+  %reduced = call {reduced} @reduce_large(double %wide)
+{split}
   {_joined(code)}
-  store double {s.names[0]}, ptr %s.at, align 8
-  store double {c.names[0]}, ptr %c.at, align 8
+  store {real} {s.names[0]}, ptr %s.at, align {size}
+  store {real} {c.names[0]}, ptr %c.at, align {size}
   br label %following
 following:
   %next = add i64 %i, 1
@@ -282,19 +325,30 @@ done:
 # -- exponential -------------------------------------------------------------------------
 
 
-def _write_exp(lanes: int) -> str:
+# Numbers beyond which every result is infinite or zero; the limits of |x| and |y| from which on
+# sums would overflow or halves underflow, and powers of two that take them back.
+EXP_ENDS = {"double": (720.0, -760.0), "float": (90.0, -106.0)}
+ARCTAN_ENDS = {
+    "double": ((2.0**1000, 2.0**-100), (2.0**-900, 2.0**100)),
+    "float": ((2.0**120, 2.0**-20), (2.0**-70, 2.0**60)),
+}
+
+
+def _write_exp(lanes: int, real: str) -> str:
     """exp x = 2^k exp(hi + lo), x = k log 2 + hi + lo.
 
-    The power of 2 is taken in two halves, for it may lie outside the doubles where the
+    The power of 2 is taken in two halves, for it may lie outside the numbers where the
     result does not. Beyond the bounds, every result is infinite or zero.
     """
+    code = Code(lanes, real=real)
+    digits, middle = code.real.digits, code.real.half_range
     log2 = Fraction(Context(prec=60).ln(2))
-    l1, l2 = reduction.cut(log2, (53 - 11, 53))  # k has 11 bits
-    code = Code(lanes)
+    l1, l2 = reduction.cut(log2, (digits - middle.bit_length(), digits))  # k is that short
+    highest, lowest = EXP_ENDS[real]
     x = Number(code, ["%x"])
-    x = choose(x > 720.0, 720.0, x)
-    x = choose(x < -760.0, -760.0, x)
-    shift = ROUND + 2048.0
+    x = choose(x > highest, highest, x)
+    x = choose(x < lowest, lowest, x)
+    shift = ROUNDS[real] + 2 * middle
     t = fma(x, float(1 / log2), shift)
     k = t - shift
     r = fma(k, -l1, x)  # exact
@@ -302,26 +356,26 @@ def _write_exp(lanes: int) -> str:
     hi = r - y
     lo = r - hi - y
     near = hi + 1.0
-    value = near + (hi - (near - 1.0) + fma(hi * hi, horner(EXP, hi), lo))
-    power = t.bits & 4095  # k + 2048
+    value = near + (hi - (near - 1.0) + fma(hi * hi, horner(SERIES[real]["exp"], hi), lo))
+    power = t.bits & (4 * middle - 1)  # k + 2 middle
     half = power >> 1
-    scales = ((h - 1) << 52 for h in (half, power - half))  # 2^(h - 1024): its exponent is h - 1
-    for scale in scales:
-        value = value * scale.number
+    for h in (half, power - half):
+        value = value * ((h - 1) << (digits - 1)).number  # 2^(h - middle): its exponent is h - 1
     return _function("exp", ("x",), value)
 
 
 # -- arcus tangent -----------------------------------------------------------------------
 
 
-def _write_arctan2(lanes: int) -> str:
+def _write_arctan2(lanes: int, real: str) -> str:
     """The angle of (x, y), by the quotient of the smaller b by the larger a of |x| and |y|.
 
     arctan b/a = arctan 1/2 + arctan (b - a/2) / (a + b/2), so that one division leaves
     the argument of the polynomial between -1/3 and 1/3. From there pi/2 or pi is added,
     or it is taken from them, as the quadrant asks.
     """
-    code = Code(lanes)
+    code = Code(lanes, real=real)
+    sign, digits = code.real.sign, code.real.digits
     y, x = Number(code, ["%y"]), Number(code, ["%x"])
     steep = abs(x) < abs(y)
     a = choose(steep, abs(y), abs(x))
@@ -330,15 +384,16 @@ def _write_arctan2(lanes: int) -> str:
     b = choose(finite, b, choose(b < inf, 0.0, 1.0))
     a = choose(finite, a, 1.0)
     # Neither sums that overflow nor halves that underflow; 0/0 is 0.
-    scale = choose(a > 2.0**1000, 2.0**-100, choose(a < 2.0**-900, 2.0**100, 1.0))
+    (large, less), (small, more) = ARCTAN_ENDS[real]
+    scale = choose(a > large, less, choose(a < small, more, 1.0))
     a, b = a * scale, b * scale
     a = choose(a > 0.0, a, 1.0)
 
     behind = x.bits.is_negative()
-    backwards = choose(steep, -x, x).bits & SIGN
+    backwards = choose(steep, -x, x).bits & sign
     far = a * 0.26 < b
-    quarter, half = (_two_parts(n * reduction.half_pi(200)) for n in (1, 2))
-    offset = _two_parts(reduction.arctan_of_inverse(2, 200))
+    quarter, half = (_two_parts(n * reduction.half_pi(200), digits) for n in (1, 2))
+    offset = _two_parts(reduction.arctan_of_inverse(2, 200), digits)
     start = [choose(steep, q, choose(behind, h, 0.0)) for q, h in zip(quarter, half, strict=True)]
     step = [(choose(far, x, 0.0).bits ^ backwards).number for x in offset]
     hi = start[0] + step[0]
@@ -347,41 +402,42 @@ def _write_arctan2(lanes: int) -> str:
     q = choose(far, fma(a, -0.5, b), b) / choose(far, fma(b, 0.5, a), a)
     q = (q.bits ^ backwards).number
     z = q * q
-    angle = hi + (q + fma(z * q, horner(ARCTAN, z), lo))
-    angle = (angle.bits ^ (y.bits & SIGN)).number
+    angle = hi + (q + fma(z * q, horner(SERIES[real]["arctan"], z), lo))
+    angle = (angle.bits ^ (y.bits & sign)).number
     unknown = code.let(Mask, "fcmp uno {T} {}, {}", x, y)
     return _function("arctan2", ("y", "x"), choose(unknown, x + y, angle))
 
 
-def _two_parts(value: int) -> tuple[float, ...]:
-    """A value times 2^200 as the sum of two doubles."""
-    return reduction.cut(Fraction(value, 1 << 200), (53, 53))
+def _two_parts(value: int, digits: int) -> tuple[float, ...]:
+    """A value times 2^200 as the sum of two numbers of so many bits."""
+    return reduction.cut(Fraction(value, 1 << 200), (digits, digits))
 
 
-def _write_arctan(lanes: int) -> str:
-    code = Code(lanes)
+def _write_arctan(lanes: int, real: str) -> str:
+    code = Code(lanes, real=real)
     call = "call {T} @arctan2({T} {}, {T} {})"
     return _function("arctan", ("x",), code.let(Number, call, Number(code, ["%x"]), 1.0))
 
 
 # -- functions ---------------------------------------------------------------------------
 
-_WRITERS: dict[str, Callable[[int], str]] = {
+_WRITERS: dict[str, Callable[[int, str], str]] = {
     "sincos": _write_sincos,
     "sincos_array": _write_sincos_array,
-    "sincos_large": lambda lanes: _write_sincos_large(),
+    "sincos_large": lambda lanes, real: _write_sincos_large(real),
     "exp": _write_exp,
     "arctan": _write_arctan,
     "arctan2": _write_arctan2,
 }
 
 
-def source(lanes: int, needed: Iterable[str]) -> str:
+def source(lanes: int, needed: Iterable[str], real: str = "double") -> str:
     """The IR of functions, internal to the module that it becomes a part of.
 
     Args:
-        lanes: 1, 2, 4 or 8.
+        lanes: 1, 2, 4, 8 or 16.
         needed: names of functions, without the @.
+        real: what numbers are, "double" or "float".
     """
     names = set(needed)
     assert names <= _WRITERS.keys(), f"no function is called {names - _WRITERS.keys()}"
@@ -389,8 +445,9 @@ def source(lanes: int, needed: Iterable[str]) -> str:
         names.add("arctan2")
     if names & {"sincos", "sincos_array"}:
         names.add("sincos_large")
-    texts = [write(lanes) for name, write in _WRITERS.items() if name in names]
-    called = {code.suffix: code.types["T"] for code in (Code(1), Code(lanes))}
+    texts = [write(lanes, real) for name, write in _WRITERS.items() if name in names]
+    codes = (Code(1, real=real), Code(lanes, real=real))
+    called = {code.suffix: code.types["T"] for code in codes}
     declared = [
         f"declare {T} @llvm.fmuladd.{suffix}({T}, {T}, {T})\n"
         for suffix, T in called.items()
@@ -399,9 +456,10 @@ def source(lanes: int, needed: Iterable[str]) -> str:
     return "\n".join([*declared, *texts])
 
 
-def _aligned(lanes: int) -> str:
+def _aligned(code: Code) -> str:
     """Registers that spill do not cross cache lines: see `write.Width.attributes`."""
-    return f" alignstack({8 * lanes})" if lanes > 2 else ""
+    size = code.real.bytes * code.lanes
+    return f" alignstack({size})" if size > 16 else ""
 
 
 def _function(name: str, parameters: Sequence[str], value: Number) -> str:
@@ -409,7 +467,7 @@ def _function(name: str, parameters: Sequence[str], value: Number) -> str:
     T = value.code.types["T"]
     listed = ", ".join(f"{T} %{x}" for x in parameters)
     return f"""\
-define internal {T} @{name}({listed}) nounwind{_aligned(value.code.lanes)} {{
+define internal {T} @{name}({listed}) nounwind{_aligned(value.code)} {{
   {_joined(value.code)}
   ret {T} {value.names[0]}
 }}

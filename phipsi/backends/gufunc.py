@@ -19,6 +19,8 @@ import numpy as np
 from phipsi.backends.driver import ARGUMENTS, driver_code
 from phipsi.backends.job import Shape
 from phipsi.backends.llvm import Code, Target
+from phipsi.backends.real import REALS
+from phipsi.backends.threads import team_code, team_fields
 from phipsi.errors import BackendError
 
 
@@ -37,6 +39,9 @@ class Plan:
         work: bytes that the kernels need to work in.
         tables: address that is handed to the kernels, or 0.
         keep: what must live as long as these addresses are used.
+        operations: that one state takes, by which batches are found too small to be shared
+            among threads; 0 if unknown.
+        threads: that may work on a batch; None for the default of the package.
     """
 
     def __init__(
@@ -51,30 +56,48 @@ class Plan:
         work: int = 0,
         tables: int = 0,
         keep: Any = None,
+        operations: int = 0,
+        threads: int | str | None = None,
     ):
         _check_shapes(inputs, outputs)
         self.target = target
         self.inputs, self.outputs, self.keep = tuple(inputs), tuple(outputs), keep
+        self._addresses: dict[str, Any] = {
+            "lanes": lanes,
+            "single": single,
+            "few": few,
+            "work": work,
+            "tables": tables,
+            "keep": keep,
+            "operations": operations,
+        }
         self.driver = driver_code(target)
         fields = [0, 0, lanes, single, work, tables, few, len(inputs), len(outputs)]
         for shape in (*inputs, *outputs):
             fields += [len(shape), *(1, 1, *shape)[-2:]]
+        shapes, own_loop = (*inputs, *outputs), self.driver.address("loop")
+        fields += team_fields(target, own_loop, shapes, operations, threads)
+        self._team = team_code()
         self._fields = (ctypes.c_int64 * len(fields))(*fields)
         self.counter = memoryview(self._fields).cast("B").cast("q")[:1]
         self.address = ctypes.addressof(self._fields)
-        release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.driver.address("release"))
         # Not at exit: a thread may still be inside.
-        weakref.finalize(self, _release, release, self._fields, self.driver).atexit = False
+        weakref.finalize(self, _release, self._fields, self.driver, self._team).atexit = False
 
     @property
     def loop(self) -> int:
         """Address of the loop that is called for a batch."""
-        return self.driver.address("loop")
+        code, name = (self._team, "share") if self._team else (self.driver, "loop")
+        return code.address(name)
 
     @property
     def data(self) -> int:
         """Address of what that loop is handed; it begins with the counter."""
         return self.address
+
+    def with_threads(self, threads: int | str | None) -> Plan:
+        """The same function for this many threads; it counts its alarms itself."""
+        return Plan(self.target, self.inputs, self.outputs, threads=threads, **self._addresses)
 
     @property
     def signature(self) -> str:
@@ -84,11 +107,11 @@ class Plan:
 
 
 def make_gufunc(plan: Plan, name: str, doc: str) -> np.ufunc:
-    """The function that a plan describes, of arrays of doubles."""
+    """The function that a plan describes, of arrays of doubles or floats as its target says."""
     nin, nout = len(plan.inputs), len(plan.outputs)
     loops = (ctypes.c_void_p * 1)(plan.loop)
     plans = (ctypes.c_void_p * 1)(plan.data)
-    types = bytes([np.dtype(float).num]) * (nin + nout)
+    types = bytes([REALS[plan.target.real].dtype.num]) * (nin + nout)
     texts = name.encode(), doc.encode()
     signature = plan.signature.encode()
     make = _from_loops()
@@ -110,9 +133,13 @@ def _check_shapes(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> None:
         )
 
 
-def _release(release: Any, fields: ctypes.Array, driver: Code) -> None:
-    """Free the workspace of a plan that nobody uses any more, while the driver is still there."""
-    release(ctypes.addressof(fields))
+def _release(fields: ctypes.Array, driver: Code, team: Code | None) -> None:
+    """Free the workspaces of a plan that nobody uses any more, while the driver is still there."""
+    plan, release = ctypes.addressof(fields), driver.address("release")
+    if team is not None:
+        pointers = [ctypes.c_void_p] * 2
+        ctypes.CFUNCTYPE(None, *pointers)(team.address("disband"))(plan, release)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(release)(plan)
 
 
 # ---------------------------------------------------------------- NumPy's C interface

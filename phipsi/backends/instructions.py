@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from phipsi.backends.reduction import literal
-
-SIGN = 1 << 63
+from phipsi.backends.real import REALS
 
 
 class Code:
@@ -18,15 +16,17 @@ class Code:
         ways: entries of an array worked on in turn, instruction by instruction, so that
             one need not wait for the result of another.
         lines: what was written before.
+        real: what numbers are, "double" or "float".
     """
 
-    def __init__(self, lanes: int, ways: int = 1, lines: list[str] | None = None):
-        self.lanes, self.ways = lanes, ways
+    def __init__(
+        self, lanes: int, ways: int = 1, lines: list[str] | None = None, real: str = "double"
+    ):
+        self.lanes, self.ways, self.real = lanes, ways, REALS[real]
         vector = "{}" if lanes == 1 else f"<{lanes} x {{}}>"
-        self.types = {
-            x: vector.format(t) for x, t in zip("TIB", ("double", "i64", "i1"), strict=True)
-        }
-        self.suffix = "f64" if lanes == 1 else f"v{lanes}f64"
+        kinds = (real, self.real.integer, "i1")
+        self.types = {x: vector.format(t) for x, t in zip("TIB", kinds, strict=True)}
+        self.suffix = self.real.suffix if lanes == 1 else f"v{lanes}{self.real.suffix}"
         self.lines: list[str] = [] if lines is None else lines
 
     def let(self, kind: type[V], pattern: str, *operands: Operand) -> V:
@@ -41,8 +41,9 @@ class Code:
     def _text(self, operand: Operand, way: int) -> str:
         if isinstance(operand, Value):
             return operand.names[way]
-        constant = literal(operand) if isinstance(operand, float) else str(operand)
-        kind = "double" if isinstance(operand, float) else "i64"
+        is_number = isinstance(operand, float)
+        constant = self.real.literal(operand) if is_number else str(operand)
+        kind = self.real.name if is_number else self.real.integer
         return constant if self.lanes == 1 else f"splat ({kind} {constant})"
 
 
@@ -62,7 +63,7 @@ class Mask(Value):
 
 
 class Number(Value):
-    """Doubles."""
+    """Doubles or floats."""
 
     def __add__(self, other: Operand) -> Number:
         return self.code.let(Number, "fadd {T} {}, {}", self, other)
@@ -83,7 +84,7 @@ class Number(Value):
         return self.code.let(Number, "fneg {T} {}", self)
 
     def __abs__(self) -> Number:
-        return (self.bits & (SIGN - 1)).number
+        return (self.bits & (self.code.real.sign - 1)).number
 
     def __lt__(self, other: Operand) -> Mask:
         return self.code.let(Mask, "fcmp olt {T} {}, {}", self, other)
@@ -97,7 +98,7 @@ class Number(Value):
 
 
 class Bits(Value):
-    """Integers of 64 bits."""
+    """Integers of as many bits as numbers have."""
 
     def __add__(self, other: Operand) -> Bits:
         return self.code.let(Bits, "add {I} {}, {}", self, other)

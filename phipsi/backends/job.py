@@ -1,10 +1,15 @@
-"""What is to be compiled or exported: a program on a machine, its arguments and its results."""
+"""What is to be compiled or exported: arguments, results, and the graph between them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
+from phipsi.algebra.node import Node
+from phipsi.backends.identity import Parts, of_expressions, of_machine
 from phipsi.graph.graph import Graph
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.program import Program
@@ -13,28 +18,29 @@ from phipsi.lowering.trace import Trace, trace
 Shape = tuple[int, ...]  # () for a number, (n,) for a vector, (rows, columns) for a matrix
 
 
-@dataclass(frozen=True)
-class Job:
-    """What is to be compiled.
+class Computation(ABC):
+    """Arguments and results, and how one gets from the ones to the others.
 
-    Args:
-        program: the loops.
-        machine: where they run.
-        points: of each list of points, the bodies that they are on.
-        inputs: names and shapes of the arguments.
+    Attributes:
+        inputs: names and shapes of the arguments, in order.
         outputs: shapes of the results.
         name: of the function.
         doc: what it says of itself.
+        real: what its numbers are, "double" or "float".
     """
 
-    program: Program
-    machine: Machine
-    points: dict[tuple, list[int]]
-    inputs: dict[str, Shape]
+    inputs: Mapping[str, Shape]
     outputs: tuple[Shape, ...]
     name: str
     doc: str
+    real: str
 
+    @property
+    def key(self) -> Parts | None:
+        """What its code depends on, beside phipsi and the processor; None if nobody can tell."""
+        return None
+
+    @abstractmethod
     def traced(self, limit: int | None = None) -> Trace:
         """Every number of it as one graph, whose inputs are `(name of the argument, entry)`.
 
@@ -45,7 +51,51 @@ class Job:
             ZeroDivisionError: where a pivot is zero whatever the state.
             GraphTooLargeError: if more nodes are needed.
         """
-        return trace(self.program, self.machine, self.points, self.matrices, Graph(limit))
+
+
+@dataclass(frozen=True)
+class Job(Computation):
+    """A program on a machine.
+
+    Args:
+        program: the loops.
+        machine: where they run.
+        points: of each list of points, the bodies that they are on.
+        inputs: names and shapes of the arguments.
+        outputs: shapes of the results.
+        name: of the function.
+        doc: what it says of itself.
+        real: what its numbers are.
+        expressions: what the program computes.
+    """
+
+    program: Program
+    machine: Machine
+    points: dict[tuple, list[int]]
+    inputs: dict[str, Shape]
+    outputs: tuple[Shape, ...]
+    name: str
+    doc: str
+    real: str = "double"
+    expressions: tuple[Node, ...] = ()
+
+    @cached_property
+    def about(self) -> bytes | None:
+        """A digest of what the program computes; None if nobody can tell."""
+        return of_expressions(self.expressions) if self.expressions else None
+
+    @cached_property
+    def key(self) -> Parts | None:
+        machine = of_machine(self.machine.model)
+        if self.about is None or machine is None:
+            return None
+        bodies = [(repr(key), several) for key, several in self.points.items()]
+        shapes = list(self.inputs.items()), self.outputs
+        return self.about, machine, bodies, shapes, self.real
+
+    def traced(self, limit: int | None = None) -> Trace:
+        shapes = self.matrices
+        return trace(self.program, self.machine, self.points, shapes, Graph(limit), self.real)
 
     @property
     def matrices(self) -> list[tuple[int, int]]:

@@ -82,7 +82,9 @@ class PartWriter(NodeWriter):
         angles = self.partition.angles
         if angles:
             names = [self.read(x) for x in angles]
-            lines, *values = elementary.inline_sincos(self.width.lanes, names, "%work")
+            lines, *values = elementary.inline_sincos(
+                self.width.lanes, names, "%work", self.width.real.name
+            )
             self.lines += lines
             for op, several in zip(("sin", "cos"), values, strict=True):
                 self.sines |= {(op, x): y for x, y in zip(angles, several, strict=True)}
@@ -112,15 +114,19 @@ class PartWriter(NodeWriter):
 # -- the whole kernel --------------------------------------------------------------------------
 
 
-def write_kernel(task: Task, lanes: int, limit: int = PART) -> Kernel:
+def write_kernel(task: Task, lanes: int, limit: int = PART, real: str = "double") -> Kernel:
     """The IR of a task.
 
     Args:
         task: what to compute.
-        lanes: states side by side, 1, 2, 4 or 8.
+        lanes: states side by side, a power of 2 up to 8, of floats up to 16.
         limit: nodes of one internal function.
+        real: what numbers are, "double" or "float".
+
+    Raises:
+        BackendError: if a constant is too large for a float.
     """
-    partition, width = Partition(task, limit), Width(lanes)
+    partition, width = Partition(task, limit), Width(lanes, real)
     wanted: dict[Node, list[tuple[int, int]]] = {}
     for o, entries in enumerate(task.outputs):
         for e, node in enumerate(entries):
@@ -130,7 +136,7 @@ def write_kernel(task: Task, lanes: int, limit: int = PART) -> Kernel:
     needed = {name for writer in writers for name in writer.called}
     if partition.angles:
         needed.add("sincos_array" if partition.inline is None else "sincos_large")
-    texts += [_main(partition, width), elementary.source(lanes, sorted(needed))]
+    texts += [_main(partition, width), elementary.source(lanes, sorted(needed), real)]
     text = "\n".join([*texts, *declarations(texts, width), width.attributes])
     return Kernel(text, partition.work, len(partition.parts))
 
@@ -163,13 +169,28 @@ def _main(partition: Partition, width: Width) -> str:
                 lines.append(f"%angles{j} = getelementptr i8, ptr %work, i64 {at}")
             lines.append(f"call void @sincos_array(ptr %work, ptr %angles1, ptr %angles2, i64 {n})")
     zeros = [
-        f"call void @fill(ptr %out{o}, i64 {start}, i64 {stop})"
+        line
         for o, entries in enumerate(task.outputs)
-        for start, stop in _stretches(entries, task.graph.zero)
+        for stretch in _stretches(entries, task.graph.zero)
+        for line in _zeros(o, *stretch, width)
     ]
     body = "\n  ".join([*lines, *zeros, f"ret i64 {failed}"])
     main = f"define i64 @kernel(ptr %ins, ptr %outs, ptr %work, ptr %tables) #0 {{\n  {body}\n}}"
-    return main + (_fill(width) if zeros else "")
+    return main + (_fill(width) if "call void @fill" in main else "")
+
+
+def _zeros(output: int, start: int, stop: int, width: Width) -> Iterator[str]:
+    """Zeros into a stretch of an output: of one lane, as many at a time as a register holds."""
+    if width.lanes > 1:
+        yield f"call void @fill(ptr %out{output}, i64 {start}, i64 {stop})"
+        return
+    while start < stop:
+        n = min(1 << (stop - start).bit_length() - 1, 8)
+        kind = f"<{n} x {width.number}>" if n > 1 else width.number
+        at = f"%zeros{output}.{start}"
+        yield f"{at} = getelementptr {width.number}, ptr %out{output}, i64 {start}"
+        yield f"store {kind} {'zeroinitializer' if n > 1 else '0.0'}, ptr {at}, align {width.bytes}"
+        start += n
 
 
 def _stretches(entries: Sequence[Node], zero: Node) -> Iterator[tuple[int, int]]:

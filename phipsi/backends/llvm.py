@@ -3,8 +3,9 @@
 Each module is parsed in a context of its own, since LLVM keeps the constants of
 a context until the context dies, and is turned into an object file, from which
 the code is loaded. So nothing of the IR stays behind, and what was loaded goes
-when its `Code` goes. LLVM's optimisation passes are left out: they add nothing
-to straight code without repetitions.
+when its `Code` goes. Object files are kept on disk, for the next process (see
+`cache`). LLVM's optimisation passes are left out: they add nothing to straight
+code without repetitions.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import RLock
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 
+from phipsi.backends import cache
+from phipsi.backends.digest import digest
 from phipsi.errors import BackendError
 
 # One thread at a time compiles, and llvmlite lets one thread at a time into LLVM. A child process
@@ -64,6 +68,13 @@ class Target:
     def bytes(self) -> int:
         """Of one number."""
         return 8 if self.real == "double" else 4
+
+    def of(self, real: str) -> Target:
+        """The same processor, for numbers of this kind: a register holds twice as many floats."""
+        if real == self.real:
+            return self
+        lanes = 2 * self.lanes if real == "float" else self.lanes // 2
+        return replace(self, real=real, lanes=lanes)
 
     @staticmethod
     @lru_cache(maxsize=1)
@@ -118,21 +129,42 @@ class Code:
         return address
 
 
-def compile_module(text: str, target: Target, level: int = 2) -> Code:
+def compile_module(text: str, target: Target, level: int = 2, *, kept: bool = True) -> Code:
     """Compile IR and load it.
 
     Args:
         text: of one module.
         target: what to make it for; the host must be able to run it.
         level: of optimisation in code generation, 0 to 3.
+        kept: as in `compile_object`.
     """
-    return Code(compile_object(text, target, level), target)
+    return Code(compile_object(text, target, level, kept=kept), target)
 
 
-def compile_object(text: str, target: Target, level: int = 2) -> bytes:
-    """Compile IR into an object file."""
-    with _parsed(text) as module:
-        return _target_machine(target, level).emit_object(module)
+def compile_object(text: str, target: Target, level: int = 2, *, kept: bool = True) -> bytes:
+    """Compile IR into an object file.
+
+    Args:
+        text: of one module.
+        target: what to make it for.
+        level: of optimisation in code generation, 0 to 3.
+        kept: take it from the disk if it is there, and leave it there if not. False for texts that
+            no other process will write again, such as those with addresses.
+    """
+
+    def compiled() -> bytes:
+        with _parsed(text) as module:
+            return _target_machine(target, level).emit_object(module)
+
+    if not kept:
+        return compiled()
+    asked = (target.cpu, target.features, target.lanes, target.real, level)
+    return cache.made_once("object", digest(text, llvm_version(), asked), compiled)
+
+
+def llvm_version() -> tuple:
+    """What compiles: versions, and the family of processors."""
+    return (llvm.llvm_version_info, llvmlite.__version__, llvm.get_process_triple())
 
 
 def assembly(text: str, target: Target, level: int = 2) -> str:

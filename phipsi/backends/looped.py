@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, POSE
 from phipsi.backends import dense, tables
-from phipsi.backends.llvm import Code, Target, compile_module, compiling
+from phipsi.backends.identity import Parts
+from phipsi.backends.llvm import (
+    Code,
+    Target,
+    compile_module,
+    compile_object,
+    compiling,
+    llvm_version,
+)
+from phipsi.backends.records import kept
 from phipsi.backends.rolled import RowFormat, TemplateWriter, write_module, write_walk
+from phipsi.backends.subtrees import Cut, cut_machine, is_separable, write_segments
 from phipsi.backends.tables import Codes, Layouts, Rows, Table
 from phipsi.backends.write import Width
 from phipsi.graph.graph import Graph, Node
@@ -20,7 +30,7 @@ from phipsi.lowering.generic import Form
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.memory import Sizes
 from phipsi.lowering.once import Once
-from phipsi.lowering.program import Loop, Program
+from phipsi.lowering.program import Direction, Loop, Program
 from phipsi.lowering.templates import Dense, Layout, Template
 from phipsi.lowering.trace import Shapes
 from phipsi.lowering.visit import Visit
@@ -42,6 +52,7 @@ class Piece:
         operations: what is done in one row, and for each entry of each list.
         codes: addresses, for lanes and for one lane.
         keep: what owns the code.
+        is_separable: whether subtrees do not need each other in it.
     """
 
     graph: Graph
@@ -50,6 +61,37 @@ class Piece:
     operations: list[Counter[str]]
     codes: Codes
     keep: tuple[Code, ...]
+    is_separable: bool
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A piece whose code is not yet loaded, as it is kept on disk.
+
+    Args:
+        name: of its function.
+        graph, parameters, format, operations, is_separable: as of the piece.
+    """
+
+    graph: Graph
+    parameters: list[Node]
+    format: RowFormat
+    operations: list[Counter[str]]
+    name: str
+    is_separable: bool
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Pieces not yet loaded, and their code.
+
+    Args:
+        objects: the object files, by lanes.
+        pieces: those of forms of bodies, then those of what is done once.
+    """
+
+    objects: dict[int, bytes]
+    pieces: list[Pieces]
 
 
 @dataclass(frozen=True)
@@ -87,10 +129,10 @@ class Looped:
 
 
 class _Stream:
-    """Rows, one after the other."""
+    """Rows, one after the other; `cut` says which of them threads may share, by `segments`."""
 
-    def __init__(self, table: Table, where: Layouts):
-        self.table, self.where = table, where
+    def __init__(self, table: Table, where: Layouts, cut: Cut | None, segments: Codes):
+        self.table, self.where, self.cut, self.segments = table, where, cut, segments
         self.rows: list[np.ndarray] = []
         self.operations: Counter[str] = Counter()
         self.keep: list[Any] = []
@@ -118,7 +160,9 @@ class _Stream:
                 rows = self.made(loop, piece, bodies)
                 lengths[bodies] = [len(row) for row in rows]
                 made.append((bodies, rows))
-        order = tables.in_order(loop, len(lengths))
+        is_cut = all(x is None or x.is_separable for x in pieces)
+        cut, inward = self.cut if is_cut else None, loop.direction is Direction.TIP_TO_BASE
+        order = cut.order(inward) if cut else tables.in_order(loop, len(lengths))
         starts = np.zeros(len(lengths), np.int64)
         starts[order[1:]] = np.cumsum(lengths[order])[:-1]
         stretch = np.empty(int(lengths.sum()), np.int64)
@@ -128,7 +172,8 @@ class _Stream:
             else:
                 for k, row in zip(bodies, rows, strict=True):
                     stretch[starts[k] : starts[k] + len(row)] = row
-        self.rows.append(stretch)
+        whole = cut.rows(self.segments, stretch, lengths, inward) if cut else [stretch]
+        self.rows += whole
 
     def dense(self, step: Dense, walk: tuple[Code, Code]) -> None:
         """A system of the whole machine."""
@@ -155,11 +200,21 @@ class LoopedProgram:
         inputs: the names of the arguments, in order.
         plain: whether no joint follows another.
         target: what the code is made for.
+        about: a digest of what the program computes; None if nobody can tell.
     """
 
-    def __init__(self, program: Program, inputs: tuple[str, ...], plain: bool, target: Target):
+    def __init__(
+        self,
+        program: Program,
+        inputs: tuple[str, ...],
+        plain: bool,
+        target: Target,
+        about: bytes | None = None,
+    ):
         self.program, self.inputs, self.plain, self.target = program, inputs, plain, target
+        self.about = about
         self.layout = Layout(program)
+        self.constants = {"gravity"} & set(inputs)  # of machines, that are arguments
         self._known: OrderedDict[Any, Pieces] = OrderedDict()  # of a form, or of a loop and sizes
 
     def on(self, machine: Machine, points: Mapping[tuple, Sequence[int]], shapes: Shapes) -> Looped:
@@ -170,13 +225,16 @@ class LoopedProgram:
             points: of each list of points, the bodies that they are on.
             shapes: rows and columns of the outputs.
         """
-        table = Table(self.program, machine, points, [columns for _, columns in shapes])
+        strides, real = [columns for _, columns in shapes], self.target.real
+        table = Table(self.program, machine, points, strides, real)
         with compiling:
             known = self._prepare(table)
         records = np.array([known[x].record for x in table.forms], np.int64)[table.kind]
         where = Layouts(self.program, machine, table.sizes, records)
         walk = walk_code(self.target)
-        stream = _Stream(table, where)
+        segments = (walk[0].address("segments"), walk[1].address("segments"))
+        cut = cut_machine(machine.tree) if self.plain else None
+        stream = _Stream(table, where, cut, segments)
         zero = (walk[0].address("zero"), walk[1].address("zero"))
         stream.rows += [tables.zero_row(zero, -1, *stretch) for stretch in where.zeroed]
         for o, (height, width) in enumerate(shapes):
@@ -206,22 +264,16 @@ class LoopedProgram:
             forms[table.world_form] = None
         loops = self.program.loops
         sizes = [(i, sizes_before(x, table.sizes)) for i, x in enumerate(loops) if x.before]
-        found: dict[Any, Pieces] = {}
-        for form, link in forms.items():
-            if form not in self._known:
-                visit = Visit(self.program, form, link, self.layout, self.plain)
-                made = [visit.template(x) if x.statements else None for x in loops]
-                some = [x if x is not None and x.regions else None for x in made]
-                found[form] = Pieces(some, visit.record)
-        for i, of in sizes:
-            if (i, of) not in self._known:
-                once = Once(self.program, self.layout, self.plain, of, LARGEST)
-                found[i, of] = Pieces(once.pieces(loops[i]))
-        every = [x for pieces in found.values() for x in pieces.by_loop if isinstance(x, Template)]
-        compiled = iter(self._compile(every) if every else ())
-        for key, pieces in found.items():
-            by_loop = [next(compiled) if isinstance(x, Template) else x for x in pieces.by_loop]
-            self._known[key] = Pieces(by_loop, pieces.record)
+        forms_new = {x: link for x, link in forms.items() if x not in self._known}
+        sizes_new = [x for x in sizes if x not in self._known]
+        if forms_new or sizes_new:
+            conditions = dict(zip(table.forms, table.conditions, strict=True))
+            drawn = kept(
+                "pieces",
+                self._key(forms_new, sizes_new),
+                lambda: self._drawn(forms_new, sizes_new, conditions),
+            )
+            self._known |= self._loaded(drawn, [*forms_new, *sizes_new])
         needed: dict[Any, Pieces] = {key: self._known[key] for key in (*forms, *sizes)}
         for key in needed:
             self._known.move_to_end(key)
@@ -229,22 +281,68 @@ class LoopedProgram:
             self._known.popitem(last=False)
         return needed
 
-    def _compile(self, templates: Sequence[Template]) -> Iterator[Piece]:
-        """The code of templates, all in one module of each width."""
-        codes: dict[int, Code] = {}
-        for lanes in {1, self.target.lanes}:
-            width = Width(lanes)
-            writers = [
-                TemplateWriter(x, self.inputs, f"template{i}", width)
-                for i, x in enumerate(templates)
-            ]
-            codes[lanes] = compile_module(write_module(writers), self.target)
-        many, one = codes[self.target.lanes], codes[1]
-        for x, writer in zip(templates, writers, strict=True):  # formats are those of any width
-            addresses = (many.address(writer.name), one.address(writer.name))
-            graph, parameters = x.graph.extract(writer.format.parameters)
-            keep = tuple(codes.values())
-            yield Piece(graph, parameters, writer.format, writer.operations(), addresses, keep)
+    def _key(self, forms: Iterable[Form], sizes: Sequence[Any]) -> Parts | None:
+        """What pieces depend on; see `records.kept`."""
+        told = repr((list(forms), sizes))
+        if self.about is None or " at 0x" in told:  # a function of the user's
+            return None
+        x = self.target
+        processor = (x.cpu, x.features, x.lanes, x.real)
+        return self.about, self.inputs, self.plain, processor, llvm_version(), told
+
+    def _drawn(
+        self, forms: Mapping[Form, Any], sizes: Sequence[Any], conditions: Mapping[Form, Any]
+    ) -> Drawn:
+        """Pieces for forms of bodies, and for what is done once before loops."""
+        how, loops = (self.target.real, self.constants), self.program.loops
+        found: dict[Any, Pieces] = {}
+        for form, link in forms.items():
+            held = conditions.get(form, ())
+            visit = Visit(self.program, form, link, self.layout, self.plain, *how, held)
+            made = [visit.template(x) if x.statements else None for x in loops]
+            some = [x if x is not None and x.regions else None for x in made]
+            found[form] = Pieces(some, visit.record)
+        for i, of in sizes:
+            once = Once(self.program, self.layout, self.plain, of, LARGEST, *how)
+            found[i, of] = Pieces(once.pieces(loops[i]))
+        every = [x for pieces in found.values() for x in pieces.by_loop if isinstance(x, Template)]
+        objects = {}
+        writers: list[TemplateWriter] = []
+        for lanes in {1, self.target.lanes} if every else ():
+            width = Width(lanes, self.target.real)
+            named = enumerate(every)
+            writers = [TemplateWriter(x, self.inputs, f"template{i}", width) for i, x in named]
+            objects[lanes] = compile_object(write_module(writers), self.target, kept=False)
+        drafts = iter([_draft(x, y) for x, y in zip(every, writers, strict=True)])  # of any width
+        pieces = [
+            Pieces([next(drafts) if isinstance(x, Template) else x for x in y.by_loop], y.record)
+            for y in found.values()
+        ]
+        return Drawn(objects, pieces)
+
+    def _loaded(self, drawn: Drawn, keys: Sequence[Any]) -> dict[Any, Pieces]:
+        """Pieces with their code in memory."""
+        codes = {lanes: Code(x, self.target) for lanes, x in drawn.objects.items()}
+        keep = tuple(codes.values())
+
+        def loaded(x: Any) -> Any:
+            if not isinstance(x, Draft):
+                return x
+            addresses = codes[self.target.lanes].address(x.name), codes[1].address(x.name)
+            return Piece(
+                x.graph, x.parameters, x.format, x.operations, addresses, keep, x.is_separable
+            )
+
+        several = [Pieces([loaded(x) for x in y.by_loop], y.record) for y in drawn.pieces]
+        return dict(zip(keys, several, strict=True))
+
+
+def _draft(template: Template, writer: TemplateWriter) -> Draft:
+    graph, parameters = template.graph.extract(writer.format.parameters)
+    format_ = replace(writer.format, parameters=parameters)
+    return Draft(
+        graph, parameters, format_, writer.operations(), writer.name, is_separable(template)
+    )
 
 
 def sizes_before(loop: Loop, sizes: Sizes) -> Sizes:
@@ -266,13 +364,17 @@ _walks: dict[Target, tuple[Code, Code]] = {}
 
 
 def looped_program(
-    program: Program, inputs: tuple[str, ...], plain: bool, target: Target
+    program: Program,
+    inputs: tuple[str, ...],
+    plain: bool,
+    target: Target,
+    about: bytes | None = None,
 ) -> LoopedProgram:
     """The rolled code of a program, the same object for every machine."""
     key = (id(program), inputs, plain, target)
     with compiling:
         if key not in _programs:
-            _programs[key] = LoopedProgram(program, inputs, plain, target)
+            _programs[key] = LoopedProgram(program, inputs, plain, target, about)
             while len(_programs) > PROGRAMS:
                 _programs.popitem(last=False)
         _programs.move_to_end(key)
@@ -283,9 +385,13 @@ def walk_code(target: Target) -> tuple[Code, Code]:
     """The kernels that go from row to row, for lanes and for one lane."""
     with compiling:
         if target not in _walks:
-            lanes, one = Width(target.lanes), Width(1)
-            _walks[target] = (
-                compile_module(write_walk(lanes, 0) + dense.source(target.lanes), target),
-                compile_module(write_walk(one, 1) + dense.source(1), target),
+            texts = [
+                write_walk(Width(n, target.real), code) + dense.source(n, target.real)
+                for code, n in enumerate((target.lanes, 1))
+            ]
+            many, one = (
+                compile_module(text + write_segments(code), target)
+                for code, text in enumerate(texts)
             )
+            _walks[target] = many, one
         return _walks[target]

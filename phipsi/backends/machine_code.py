@@ -1,4 +1,4 @@
-"""A program on a machine as machine code behind a NumPy function.
+"""A computation on a machine as machine code behind a NumPy function.
 
 Unrolled: every loop gone, every constant in its place, for machines whose graph
 is small enough to be compiled in a second or two. Rolled: one piece of code for
@@ -10,60 +10,135 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from phipsi.backends.bound import make_bound
+from phipsi.backends.buffers import Buffers
 from phipsi.backends.entry import make_entry
 from phipsi.backends.gufunc import Plan, make_gufunc
-from phipsi.backends.job import Job, Shape
+from phipsi.backends.identity import Parts
+from phipsi.backends.job import Computation, Job, Shape
 from phipsi.backends.kernel import write_kernel
-from phipsi.backends.llvm import Target, compile_module, current_target
+from phipsi.backends.llvm import Code, Target, compile_object, current_target, llvm_version
 from phipsi.backends.looped import looped_program
 from phipsi.backends.partition import Task
+from phipsi.backends.records import kept
+from phipsi.backends.workers import threads_or_default
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
 
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
-FORCED = 150_000  # nodes of one that is unrolled because it was asked for
+FORCED = 150_000  # nodes of one that is unrolled because it was asked for, or cannot be rolled
+LEAST = 20  # nodes of one body, at the least
 SINGLE = 40_000  # live nodes up to which single states have code of their own
 FEW = 1  # so many states left over are done one by one: a tile costs about as much as one state
 
 
 @dataclass(frozen=True)
-class MachineCode:
-    """Machine code of a program on a machine.
+class Way:
+    """One way to call machine code.
 
     Args:
+        plan: what the driver is told.
         gufunc: the function of arrays; it raises no error of its own.
         entry: the same for ordinary arrays of one state or of many, with less ado: None where
             arguments are of another kind, or something is wrong; None altogether where there is
             no such entry.
-        counter: its first entry counts the tiles in which something went wrong.
-        outputs: shapes of the results of one state.
+    """
+
+    plan: Plan
+    gufunc: np.ufunc
+    entry: Callable | None
+
+    @property
+    def counter(self) -> memoryview:
+        """Its first entry counts the tiles in which something went wrong."""
+        return self.plan.counter
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """Machine code of a computation.
+
+    Args:
+        plan: what the driver is told of it; it keeps the code alive.
+        single: address of the kernel of one state, or 0.
+        work: bytes that this kernel needs to work in.
+        tables: address that is handed to the kernels, or 0.
+        name: of the function.
+        doc: what it says of itself.
         path: "unrolled" or "rolled".
-        lanes: states side by side.
-        nodes: operations in one state.
-        flops: sums, products, quotients and square roots among them.
-        sincos: sines and cosines.
+        operations: how many of each kind are done in one state.
         stored: numbers kept between loops; None where there are no loops any more.
         seconds: that it took to make.
     """
 
-    gufunc: np.ufunc
-    entry: Callable | None
-    counter: memoryview
-    outputs: tuple[Shape, ...]
+    plan: Plan
+    single: int
+    work: int
+    tables: int
+    name: str
+    doc: str
     path: str
-    lanes: int
-    nodes: int
-    flops: int
-    sincos: int
-    stored: int | None
-    seconds: float
+    operations: Mapping[str, int]
+    stored: int | None = None
+    seconds: float = 0.0
+    _ways: dict[int, Way] = field(default_factory=dict)
+
+    @property
+    def outputs(self) -> tuple[Shape, ...]:
+        """Shapes of the results of one state."""
+        return self.plan.outputs
+
+    @property
+    def lanes(self) -> int:
+        """States side by side."""
+        return self.plan.target.lanes
+
+    @property
+    def nodes(self) -> int:
+        """Operations in one state."""
+        return sum(self.operations.values())
+
+    @property
+    def flops(self) -> int:
+        """Sums, products, quotients and square roots among them."""
+        return sum(n for op, n in self.operations.items() if op in FLOPS)
+
+    @property
+    def sincos(self) -> int:
+        """Sines and cosines among them."""
+        return sum(self.operations.get(op, 0) for op in ("sin", "cos"))
+
+    def way(self, threads: int | str | None = None) -> Way:
+        """How it is called with this many threads; None for the package's default."""
+        number = threads_or_default(threads)
+        if number not in self._ways:
+            plan = self.plan if number == 0 else self.plan.with_threads(number)
+            gufunc = make_gufunc(plan, self.name, self.doc)
+            entry = make_entry(plan, self.single, target=plan.target, **self._rest)
+            self._ways[number] = Way(plan, gufunc, entry)
+        return self._ways[number]
+
+    def bound(
+        self, buffers: Buffers, fallback: Callable[[], Any], result: Any, threads: int | str | None
+    ) -> Callable[[], Any]:
+        """It tied to arrays; see `bound.make_bound`."""
+        plan = self.way(threads).plan
+        what = {"buffers": buffers, "fallback": fallback, "result": result}
+        return make_bound(plan, self.single, target=plan.target, **what, **self._rest)
+
+    @property
+    def _rest(self) -> dict[str, Any]:
+        names = {"name": self.name, "doc": self.doc}
+        return {"work": self.work, "tables": self.tables, **names}
 
 
-def compile_job(job: Job, unroll: bool | None = None, lanes: int | None = None) -> MachineCode:
+def compile_job(
+    job: Computation, unroll: bool | None = None, lanes: int | None = None
+) -> MachineCode:
     """Machine code for the processor that this runs on.
 
     Args:
@@ -76,85 +151,114 @@ def compile_job(job: Job, unroll: bool | None = None, lanes: int | None = None) 
         GraphTooLargeError: if too many nodes are needed.
     """
     start = time.perf_counter()
-    target = current_target()
+    target = current_target().of(job.real)
     if lanes is not None:
         target = replace(target, lanes=lanes)
-    if unroll is None:
-        try:
-            code = _unrolled(job, target, LARGEST)
-        except GraphTooLargeError:
-            code = _rolled(job, target)
-    else:
-        code = _unrolled(job, target, FORCED) if unroll else _rolled(job, target)
+    code = _compiled(job, unroll, target)
     return replace(code, seconds=time.perf_counter() - start)
 
 
-def _unrolled(job: Job, target: Target, limit: int | None) -> MachineCode:
+def _compiled(job: Computation, unroll: bool | None, target: Target) -> MachineCode:
+    if not isinstance(job, Job) or unroll:
+        straight = kept(
+            "function", _key(job, target, FORCED), lambda: unrolled(job, target, FORCED)
+        )
+        return _loaded(job, target, straight)
+    if unroll is None and len(job.machine.model.bodies) <= LARGEST // LEAST:
+        key = _key(job, target, LARGEST)
+        tried = kept("function", key, lambda: _unrolled_or_none(job, target, LARGEST))
+        if tried is not None:
+            return _loaded(job, target, tried)
+    return _rolled(job, target)
+
+
+# -- unrolled ----------------------------------------------------------------------------------
+
+
+def _key(job: Computation, target: Target, limit: int) -> Parts | None:
+    """What unrolled code depends on; see `records.kept`."""
+    if job.key is None:
+        return None
+    processor = (target.cpu, target.features, target.lanes, target.real)
+    return job.key, processor, llvm_version(), limit
+
+
+def _unrolled_or_none(job: Computation, target: Target, limit: int) -> Straight | None:
+    """Unrolled code, or None where that would be too long."""
+    try:
+        return unrolled(job, target, limit)
+    except GraphTooLargeError:
+        return None
+
+
+@dataclass(frozen=True)
+class Straight:
+    """Unrolled code, not yet loaded.
+
+    Args:
+        many: the object file for lanes.
+        one: that for single states; None where it is the same, or would be too long.
+        work: numbers that a lane needs to work in.
+        operations: how many of each kind there are.
+    """
+
+    many: bytes
+    one: bytes | None
+    work: int
+    operations: Mapping[str, int]
+
+
+def unrolled(job: Computation, target: Target, limit: int) -> Straight:
+    """Code of a computation, every loop gone.
+
+    Args:
+        job: what to compute.
+        target: what the code is made for.
+        limit: of the nodes of its graph.
+    """
     traced = job.traced(limit)
     task = Task(traced.graph, tuple(job.inputs), traced.outputs, traced.checks)
     live = [x for x in task.live() if x.op not in ("input", "constant")]
-    kernel = write_kernel(task, target.lanes)
-    code = compile_module(kernel.text, target)
+    kernel = write_kernel(task, target.lanes, real=target.real)
+    alone = job.key is None  # else a record keeps the whole
+    many = compile_object(kernel.text, target, kept=alone)
+    one = None
+    if target.lanes > 1 and len(live) <= SINGLE:
+        one = compile_object(write_kernel(task, 1, real=target.real).text, target, kept=alone)
+    return Straight(many, one, kernel.work, count_operations(live))
+
+
+def _loaded(job: Computation, target: Target, straight: Straight) -> MachineCode:
+    code = Code(straight.many, target)
     alone = code if target.lanes == 1 else None
-    if alone is None and len(live) <= SINGLE:
-        alone = compile_module(write_kernel(task, 1).text, target)
-    lanes, single = (0 if x is None else x.address("kernel") for x in (code, alone))
-    room = 8 * kernel.work
-    keep = (code, alone)
-    plan = _plan(job, target, lanes=lanes, single=single, work=target.lanes * room, keep=keep)
-    entry = _entry(job, plan, target, single, room, 0)
-    return _code(job, plan, entry, "unrolled", target, count_operations(live))
+    if straight.one is not None:
+        alone = Code(straight.one, target)
+    many, single = (0 if x is None else x.address("kernel") for x in (code, alone))
+    room = target.bytes * straight.work
+    work = target.lanes * room
+    keep, operations = (code, alone), sum(straight.operations.values())
+    addresses = {"lanes": many, "single": single, "work": work}
+    plan = _plan(job, target, keep=keep, operations=operations, **addresses)
+    return MachineCode(plan, single, room, 0, job.name, job.doc, "unrolled", straight.operations)
+
+
+# -- rolled ------------------------------------------------------------------------------------
 
 
 def _rolled(job: Job, target: Target) -> MachineCode:
     plain = not job.machine.model.has_mimics
-    looped = looped_program(job.program, tuple(job.inputs), plain, target).on(
-        job.machine, job.points, job.matrices
-    )
+    program = looped_program(job.program, tuple(job.inputs), plain, target, job.about)
+    looped = program.on(job.machine, job.points, job.matrices)
     tables = looped.rows.ctypes.data
-    plan = _plan(
-        job,
-        target,
-        lanes=looped.kernels[0],
-        single=looped.kernels[1],
-        work=8 * target.lanes * looped.work,
-        tables=tables,
-        keep=looped,
-    )
-    entry = _entry(job, plan, target, looped.kernels[1], 8 * looped.work, tables)
-    return _code(job, plan, entry, "rolled", target, looped.operations, looped.stored)
+    many, single = looped.kernels
+    room = target.bytes * looped.work
+    work = target.lanes * room
+    operations = sum(looped.operations.values())
+    addresses = {"lanes": many, "single": single, "work": work, "tables": tables}
+    plan = _plan(job, target, keep=looped, operations=operations, **addresses)
+    what = job.name, job.doc, "rolled", looped.operations, looped.stored
+    return MachineCode(plan, single, room, tables, *what)
 
 
-def _plan(job: Job, target: Target, **addresses: Any) -> Plan:
+def _plan(job: Computation, target: Target, **addresses: Any) -> Plan:
     return Plan(target, list(job.inputs.values()), job.outputs, few=FEW, **addresses)
-
-
-def _entry(
-    job: Job, plan: Plan, target: Target, kernel: int, work: int, tables: int
-) -> Callable | None:
-    names = {"name": job.name, "doc": job.doc}
-    return make_entry(plan, kernel, work=work, tables=tables, target=target, **names)
-
-
-def _code(
-    job: Job,
-    plan: Plan,
-    entry: Callable | None,
-    path: str,
-    target: Target,
-    operations: Mapping[str, int],
-    stored: int | None = None,
-) -> MachineCode:
-    return MachineCode(
-        make_gufunc(plan, job.name, job.doc),
-        entry,
-        plan.counter,
-        job.outputs,
-        path,
-        target.lanes,
-        nodes=sum(operations.values()),
-        flops=sum(n for op, n in operations.items() if op in FLOPS),
-        sincos=sum(operations.get(op, 0) for op in ("sin", "cos")),
-        stored=stored,
-        seconds=0.0,
-    )

@@ -1,8 +1,8 @@
 """The remainder of an angle by pi/2: constants for small angles, LLVM IR for large ones.
 
-Small angles x = |x|, up to `LIMIT`, take Cody and Waite's way: x - k pi/2 with
-pi/2 cut into three parts. The first two are so short that their products by k are
-exact, with or without fused multiplication and addition.
+Small angles x = |x|, below those of `LIMITS`, take Cody and Waite's way: x - k pi/2
+with pi/2 cut into three parts, for floats into four. All but the last are so short that
+their products by k are exact, with or without fused multiplication and addition.
 
 Large angles take Payne and Hanek's: x = m 2^e with m of 53 bits, so
 
@@ -23,8 +23,10 @@ import math
 import struct
 from fractions import Fraction
 
-LIMIT = 2.0**16  # angles below are small; the quotients by pi/2 have at most 16 bits
+LIMIT = 2.0**16  # doubles below are small angles; the quotients by pi/2 have at most 16 bits
 EXACT = 53 - 16  # bits of a number whose product by such a quotient is exact
+LIMITS = {"double": LIMIT, "float": 2.0**10}  # floats likewise, with quotients of 10 bits
+_WIDTHS = {"double": (EXACT, EXACT, 53), "float": (24 - 10, 24 - 10, 24 - 10, 24)}
 _GUARD = 32  # bits beyond those asked for
 # What to take from the exponent's 11 bits for the place of the first bit of 2/pi that matters, if
 # a word of zeros stands before the point; how many words are read for the largest exponent.
@@ -55,6 +57,11 @@ def two_over_pi(bits: int) -> int:
     return (1 << 2 * bits + _GUARD) // half_pi(bits + _GUARD)
 
 
+def parts_of_half_pi(real: str) -> tuple[float, ...]:
+    """pi/2 as a sum of doubles or floats: the reduction of small angles takes them in turn."""
+    return cut(Fraction(half_pi(200), 1 << 200), _WIDTHS[real])
+
+
 def cut(value: Fraction, widths: tuple[int, ...]) -> tuple[float, ...]:
     """A number as a sum of doubles of so many bits each, the largest first, all of one sign."""
     parts = []
@@ -74,7 +81,7 @@ def literal(x: float) -> str:
 def source() -> str:
     """The IR of `@reduce_large`, on one number.
 
-    {i64 k, double hi, double lo} @reduce_large(double x), for x >= LIMIT: the
+    {i64 k, double hi, double lo} @reduce_large(double x), for x >= 1: the
     remainder x - k pi/2 = hi + lo, at most pi/4 in size, and k up to multiples of 4.
     Infinity and NaN give NaN.
 

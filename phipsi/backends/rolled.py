@@ -9,8 +9,8 @@ are visited there. A kernel walks from row to row.
     row     code for lanes, code for one lane, length in bytes,
             operands, parameters, lengths of lists, entries of lists
 
-All fields have 8 bytes; operands count numbers of one lane, so the same table
-serves every width.
+All fields have 8 bytes, of which a float takes the first 4; operands count numbers
+of one lane, so the same table serves every width.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class TemplateWriter(NodeWriter):
         self._pointers: dict[tuple, str] = {}
         self._list: ListFormat | None = None
         self._entry = ""  # pointer to the entry of a list
-        self._shift = (8 * width.lanes).bit_length() - 1
+        self._shift = width.bytes.bit_length() - 1
 
     # -- what is computed where ------------------------------------------------------------------
 
@@ -244,11 +244,11 @@ class TemplateWriter(NodeWriter):
     def _spread(self, base: str, offset: str) -> str:
         """One number in all lanes."""
         where = self.let(f"getelementptr i8, ptr {base}, i64 {offset}")
-        one = self.let(f"load double, ptr {where}")
+        one = self.let(f"load {self.width.real.name}, ptr {where}")
         if self.width.lanes == 1:
             return one
         T = self.width.number
-        first = self.let(f"insertelement {T} poison, double {one}, i64 0")
+        first = self.let(f"insertelement {T} poison, {self.width.real.name} {one}, i64 0")
         zeros = f"<{self.width.lanes} x i32> zeroinitializer"
         return self.let(f"shufflevector {T} {first}, {T} poison, {zeros}")
 
@@ -327,7 +327,7 @@ def write_module(writers: list[TemplateWriter]) -> str:
     width = writers[0].width
     texts = [writer.write() for writer in writers]
     needed = sorted({name for writer in writers for name in writer.called})
-    texts.append(elementary.source(width.lanes, needed))
+    texts.append(elementary.source(width.lanes, needed, width.real.name))
     return "\n".join([*texts, *declarations(texts, width), width.attributes])
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS
 from phipsi.backends.dense import scratch
+from phipsi.backends.real import REALS
 from phipsi.backends.rolled import HEAD, RowFormat
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.generic import Form, link_form, machine_constants
@@ -26,6 +27,7 @@ from phipsi.lowering.links import Link
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.memory import Sizes
 from phipsi.lowering.program import Columns, Direction, Effect, Loop, Program, Slot, Statement
+from phipsi.lowering.quantities import MOMENTS, TEN
 from phipsi.lowering.templates import (
     Operand,
     column_patterns,
@@ -149,9 +151,11 @@ class Table:
         machine: where they run.
         points: of each list of points, the bodies that they are on.
         strides: of each output, the length of its rows.
+        real: what numbers of bodies are stored as, "double" or "float".
 
     Attributes:
         forms: that bodies have, each once, and of each a body as an example.
+        conditions: of each form what its arguments must meet, in a graph of their own.
         kind: of each body, the number of its form.
         sizes: of the machine.
     """
@@ -162,7 +166,9 @@ class Table:
         machine: Machine,
         points: Mapping[tuple, Sequence[int]],
         strides: Sequence[int],
+        real: str = "double",
     ):
+        self.real = REALS[real]
         self.program, self.machine, self.strides = program, machine, strides
         self.points = Located({key: list(bodies) for key, bodies in points.items()})
         model, links = machine.model, machine.links
@@ -170,6 +176,7 @@ class Table:
         rows = sum(link.nv for link in links)
         self.sizes = Sizes(model.nv, rows, len(links), counts)
         self.forms: list[Form] = []
+        self.conditions: list[tuple[Node, ...]] = []
         self.examples: list[Link] = []
         self._numbers: list[list[list[float]]] = []
         self._find_forms()
@@ -180,6 +187,7 @@ class Table:
             ("rows",): np.array([x.rows.start for x in joints], np.int64),
             ("body",): SPATIAL * np.arange(len(links)),
             ("pose",): PLACE * np.arange(len(links)),
+            (MOMENTS,): TEN * np.arange(len(links)),
         }
         self._blocks: dict[Symbol, list[int]] = {}
         self._walks: dict[tuple, Walk] = {}
@@ -197,7 +205,12 @@ class Table:
         ]
         known: dict[Form, int] = {}
         kind: list[int] = []
-        for k, (link, joint) in enumerate(zip(self.machine.links, model.joints, strict=True)):
+        graph = Graph()
+        values = self.machine.parameters.inputs(graph)
+        if MOMENTS in values:  # of all bodies: each reads its own
+            values[MOMENTS] = values[MOMENTS][:TEN] * len(model.bodies)
+        machine = self.machine.with_values(values)
+        for k, (link, joint) in enumerate(zip(machine.links, model.joints, strict=True)):
             form, numbers = link_form(link)
             is_root = link.parent == WORLD
             is_first = is_root or tree.children[link.parent][-1] == k
@@ -209,6 +222,8 @@ class Table:
                 known[key] = len(self.forms)
                 self.forms.append(key)
                 self.examples.append(link)
+                of_body = machine.parameters.conditions(values, k)
+                self.conditions.append(tuple(graph.less(x.value, x.bound) for x in of_body))
                 self._numbers.append([])
             kind.append(known[key])
             self._numbers[known[key]].append(numbers)
@@ -243,6 +258,15 @@ class Table:
             found = graph.evaluate(nodes, values)
         columns = [np.broadcast_to(x, len(bodies)) for x in found]
         return np.stack(columns, axis=1) if columns else np.zeros((len(bodies), 0))
+
+    def fields(self, numbers: np.ndarray) -> np.ndarray:
+        """Numbers as fields of 8 bytes; a float takes the first 4.
+
+        Raises:
+            BackendError: if one is too large for a float.
+        """
+        unsigned = f"<u{self.real.bytes}"
+        return self.real.rounded(numbers).view(unsigned).astype("<u8").view(np.int64)
 
     # -- operands --------------------------------------------------------------------------------
 
@@ -448,7 +472,7 @@ def body_rows(
         fixed[:, i] = table.operand(operand, bodies, where)
     start = HEAD + len(format_.operands)
     stop = start + len(format_.parameters)
-    fixed[:, start:stop] = parameters.view(np.int64)
+    fixed[:, start:stop] = table.fields(parameters)
     if not format_.lists:
         fixed[:, 2] = 8 * format_.fixed
         return fixed
@@ -480,7 +504,7 @@ def _lists(
             entries = entries.reshape(-1, len(PAIR_OPERANDS[which]))[:, order]
             ratios = np.array([x for _, x in pairs[n][which]], float)
         if form.has_ratio:
-            entries = np.concatenate([entries, ratios[:, None].view(np.int64)], axis=1)
+            entries = np.concatenate([entries, table.fields(ratios[:, None])], axis=1)
         found.append(entries)
     return found
 

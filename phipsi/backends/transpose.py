@@ -1,9 +1,9 @@
 """LLVM IR that moves rows of numbers between a user's arrays and tiles: transposing, in registers.
 
 A tile `[n][W]` holds n numbers of each of W states, number by number: entry e of
-lane l at `8 (e W + l)`. An array holds them state by state. A mover moves one
-row, n numbers of each of W states: `stride` bytes from state to state, `step`
-bytes from number to number.
+lane l at `s (e W + l)`, with s bytes of one number. An array holds them state by
+state. A mover moves one row, n numbers of each of W states: `stride` bytes from state
+to state, `step` bytes from number to number.
 
     number mover(ptr at, i64 stride, ptr tile, i64 columns, i64 step, i64 last, number sum)
 
@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from string import Template
 
+from phipsi.backends.write import Width
+
 SHORT = 9  # rows of up to so many columns have movers of their own
 _MANY = 8  # longer ones are moved so many columns at a time
 
@@ -32,23 +34,32 @@ LONG, BESIDE, LONG_PART, ANY = 0, SHORT + 1, SHORT + 2, SHORT + 3
 # cross the border of a cache line as often as a whole, and take longer. Stores that bypass the
 # caches are not used: they gained only where outputs exceed the largest cache and rows begin at
 # such borders, which those of NumPy seldom do, and lost elsewhere.
-_BLOCK = {"pack": {2: 2, 4: 2, 8: 4}, "unpack": {2: 2, 4: 4, 8: 8}}
+#
+# Floats are moved four columns at a time: each four lanes of a register take those of another
+# state, and numbers are exchanged among these four only. When unpacked, the fours of eight columns
+# are joined before they are stored.
+_BLOCK = {
+    "double": {"pack": {2: 2, 4: 2, 8: 4}, "unpack": {2: 2, 4: 4, 8: 8}},
+    "float": {"pack": {2: 2, 4: 4, 8: 4, 16: 4}, "unpack": {2: 2, 4: 4, 8: 8, 16: 8}},
+}
+_FOUR = 4
 
 
-def movers(lanes: int) -> str:
+def movers(lanes: int, real: str = "double") -> str:
     """Definitions of all movers for tiles of 2 or more lanes; tables of them: `pack`, `unpack`."""
-    number = f"<{lanes} x double>"
-    texts = [f"declare {number} @llvm.fmuladd.v{lanes}f64({number}, {number}, {number})\n"]
-    for k in (4, 8):
+    width = Width(lanes, real)
+    number = width.number
+    texts = [f"declare {number} @llvm.fmuladd.{width.suffix}({number}, {number}, {number})\n"]
+    for k in (4, 8) if real == "double" else ():
         kind = f"<{k} x double>"
         texts.append(f"declare void @llvm.masked.store.v{k}f64.p0({kind}, ptr, i32, <{k} x i1>)\n")
     for way in ("pack", "unpack"):
         table = {
-            "_long": _long(way, lanes),
-            **{str(columns): _short(way, lanes, columns) for columns in range(1, SHORT + 1)},
-            "_beside": _beside(way, lanes),
-            "_long_part": _long_part(way, lanes),
-            "_any": _any(way, lanes),
+            "_long": _long(way, width),
+            **{str(columns): _short(way, width, columns) for columns in range(1, SHORT + 1)},
+            "_beside": _beside(way, width),
+            "_long_part": _long_part(way, width),
+            "_any": _any(way, width),
         }
         addresses = ", ".join(f"ptr @{way}{name}" for name in table)
         texts.append(
@@ -69,46 +80,47 @@ $body
 # ---------------------------------------------------------------- bodies of movers
 
 
-def _short(way: str, lanes: int, columns: int) -> str:
+def _short(way: str, width: Width, columns: int) -> str:
     """A given number of columns, side by side: no loop."""
-    moves = _Moves(lanes, ["%sum", "zeroinitializer"])
+    moves = _Moves(width, ["%sum", "zeroinitializer"])
     moves.row(way, columns, "%at", "%tile")
     end = f"  ret {moves.number} {moves.sum()}"
-    return "\n".join([_even(lanes), _listed(moves.lines), end])
+    return "\n".join([_even(width.lanes), _listed(moves.lines), end])
 
 
-def _long(way: str, lanes: int) -> str:
+def _long(way: str, width: Width) -> str:
     """Many columns, side by side; those left over are few."""
-    return _by_blocks(way, lanes, _even(lanes), "%left.next")
+    return _by_blocks(way, width, _even(width.lanes), "%left.next")
 
 
-def _long_part(way: str, lanes: int) -> str:
+def _long_part(way: str, width: Width) -> str:
     """Many columns, side by side, if not all lanes have a state."""
-    return _by_blocks(way, lanes, _clamped(lanes), str(ANY))
+    return _by_blocks(way, width, _clamped(width.lanes), str(ANY))
 
 
-def _by_blocks(way: str, lanes: int, offsets: str, mover: str) -> str:
+def _by_blocks(way: str, width: Width, offsets: str, mover: str) -> str:
     """Many columns; those left over go to the mover of that number in the table."""
-    moves = _Moves(lanes, ["%sum0", "%sum1"])
+    moves = _Moves(width, ["%sum0", "%sum1"])
     moves.row(way, _MANY, "%b.at", "%b.tile")
-    rest = _REST.substitute(way=way, number=moves.number, mover=mover)
-    return _loop(moves, offsets, _MANY, str(8 * _MANY), rest)
+    size = width.real.bytes
+    rest = _REST.substitute(way=way, number=moves.number, mover=mover, size=size)
+    return _loop(moves, offsets, _MANY, str(size * _MANY), rest)
 
 
-def _any(way: str, lanes: int) -> str:
+def _any(way: str, width: Width) -> str:
     """Anything, column by column."""
-    moves = _Moves(lanes, ["%sum0", "%sum1"])
+    moves = _Moves(width, ["%sum0", "%sum1"])
     moves.row(way, 1, "%b.at", "%b.tile")
-    return _by_columns(moves, _clamped(lanes))
+    return _by_columns(moves, _clamped(width.lanes))
 
 
-def _beside(way: str, lanes: int) -> str:
+def _beside(way: str, width: Width) -> str:
     """States side by side, column by column: no transposing."""
-    moves = _Moves(lanes, ["%sum0", "%sum1"])
-    array, tile = ("%b.at", 1), ("%b.tile", 8 * lanes)
+    moves = _Moves(width, ["%sum0", "%sum1"])
+    array, tile = ("%b.at", 1), ("%b.tile", width.bytes)
     source, target = (array, tile) if way == "pack" else (tile, array)
-    numbers = moves.load(lanes, *source)
-    moves.store(lanes, numbers, *target)
+    numbers = moves.load(width.lanes, *source)
+    moves.store(width.lanes, numbers, *target)
     if way == "pack":
         moves.watch([numbers])
     return _by_columns(moves, "")
@@ -126,7 +138,7 @@ def _loop(moves: _Moves, offsets: str, columns: int, step: str, rest: str) -> st
         body=_listed(moves.lines),
         columns=columns,
         step=step,
-        block=8 * columns * moves.lanes,
+        block=columns * moves.width.bytes,
         sum0=moves.sums[0],
         sum1=moves.sums[1],
         rest=rest,
@@ -161,7 +173,7 @@ few:
   %mover.at = getelementptr ptr, ptr @$way, i64 $mover
   %mover = load ptr, ptr %mover.at, align 8
   %moved = tail call $number %mover(ptr %b.at.next, i64 %stride, ptr %b.tile.next,
-                                    i64 %left.next, i64 8, i64 %last, $number %total)
+                                    i64 %left.next, i64 $size, i64 %last, $number %total)
   ret $number %moved
 done:
   ret $number %total""")
@@ -184,18 +196,27 @@ def _clamped(lanes: int) -> str:
     )
 
 
-def _blocks(way: str, lanes: int, columns: int) -> list[int]:
-    """Columns of the blocks that make up a row.
+def _blocks(way: str, width: Width, columns: int) -> list[tuple[int, int]]:
+    """The blocks that make up a row: first column, and how many.
 
-    Those of a block are a power of two, except that registers of 8 are stored in part: processors
-    that have such registers are good at that.
+    The number is a power of two, except that registers of 8 doubles are stored in part: processors
+    that have such registers are good at that. Of floats, a last block of fewer columns overlaps
+    the one before it: three take longer than four.
     """
-    largest = _BLOCK[way][lanes]
+    largest = _BLOCK[width.real.name][way][width.lanes]
     sizes = [largest] * (columns // largest)
     rest = columns % largest
+    if width.real.name == "float":
+        last = 1 << (rest - 1).bit_length()  # so many would do
+        last = last if last <= columns else last // 2
+        evenly = [(largest * k, largest) for k in range(len(sizes))]
+        lower = [(k, last) for k in range(columns - rest, columns - last, last)]
+        return evenly + ([*lower, (columns - last, last)] if rest else [])
     if rest and largest == 8:
-        return [*sizes, rest]
-    return sizes + [1 << k for k in reversed(range(rest.bit_length())) if rest >> k & 1]
+        sizes.append(rest)
+    else:
+        sizes += [1 << k for k in reversed(range(rest.bit_length())) if rest >> k & 1]
+    return [(sum(sizes[:k]), size) for k, size in enumerate(sizes)]
 
 
 def _listed(lines: Iterable[str]) -> str:
@@ -213,40 +234,45 @@ class _Moves:
     and rows 1, 3, ... of 2 W / R states that follow each other.
 
     Args:
-        lanes: W.
+        width: of a register; its lanes are W.
         sums: values to which squares are added in turn.
     """
 
-    def __init__(self, lanes: int, sums: Sequence[str]):
-        self.lanes, self.sums = lanes, list(sums)
-        self.number = f"<{lanes} x double>"
+    def __init__(self, width: Width, sums: Sequence[str]):
+        self.width, self.lanes, self.sums = width, width.lanes, list(sums)
+        self.number, self.real = width.number, width.real
         self.lines: list[str] = []
 
     def row(self, way: str, columns: int, at: str, tile: str) -> None:
         """Move any number of columns; `%lane1`, ... say where each lane begins."""
-        first = 0
-        for size in _blocks(way, self.lanes, columns):
-            self._block(way, size, at, tile, first)
-            first += size
+        done = 0
+        for first, size in _blocks(way, self.width, columns):
+            self._block(way, size, at, tile, first, done - first)
+            done = first + size
 
-    def _block(self, way: str, columns: int, at: str, tile: str, first: int) -> None:
-        """Move C columns, from number `first` on."""
-        width = 1 << (columns - 1).bit_length()
-        at = self._offset(at, 8 * first)
+    def _block(self, way: str, columns: int, at: str, tile: str, first: int, moved: int) -> None:
+        """Move C columns, from number `first` on, of which so many have been moved before."""
+        width, by_fours = 1 << (columns - 1).bit_length(), self._goes_by_fours(columns)
+        at = self._offset(at, self.real.bytes * first)
+        states = _lanes_of_fours if by_fours else _lanes_of_registers
         places = [
             [self._offset(at, f"%lane{lane}" if lane else 0) for lane in lanes]
-            for lanes in _lanes_of_registers(self.lanes, width)
+            for lanes in states(self.lanes, width)
         ]
-        entries = [self._offset(tile, 8 * self.lanes * (first + j)) for j in range(columns)]
+        size = self.width.bytes
+        entries = [self._offset(tile, size * (first + j)) for j in range(columns)]
         if way == "pack":
             rows = [[self.load(columns, place, 1) for place in some] for some in places]
-            packed = self._columns([self._joined(some) for some in rows])
-            for x, entry in zip(packed, entries, strict=True):
-                self.store(self.lanes, x, entry, 8 * self.lanes)
-            self.watch(packed)
+            joined = [self._joined(some) for some in rows]
+            packed = self._turned(joined) if by_fours else self._columns(joined)
+            fresh = packed[moved:]
+            for x, entry in zip(fresh, entries[moved:], strict=True):
+                self.store(self.lanes, x, entry, size)
+            self.watch(fresh)
         else:
-            packed = [self.load(self.lanes, entry, 8 * self.lanes) for entry in entries]
-            registers = self._rows(packed + ["poison"] * (width - columns))
+            packed = [self.load(self.lanes, entry, size) for entry in entries]
+            wanted = packed + ["poison"] * (width - columns)
+            registers = self._rows_by_fours(wanted) if by_fours else self._rows(wanted)
             for x, some in zip(registers, places, strict=True):
                 for k, place in enumerate(some):
                     row = self._shuffle(x, "poison", range(k * width, (k + 1) * width))
@@ -256,7 +282,7 @@ class _Moves:
         """Add squares to the sums, in turn."""
         for x in numbers:
             parts = ", ".join(f"{self.number} {y}" for y in (x, x, self.sums[0]))
-            call = f"call {self.number} @llvm.fmuladd.v{self.lanes}f64({parts})"
+            call = f"call {self.number} @llvm.fmuladd.{self.width.suffix}({parts})"
             self.sums = [*self.sums[1:], self._let(call)]
 
     def sum(self) -> str:
@@ -268,11 +294,11 @@ class _Moves:
 
     def load(self, width: int, place: str, align: int) -> str:
         """So many numbers side by side."""
-        return self._let(f"load <{width} x double>, ptr {place}, align {align}")
+        return self._let(f"load <{width} x {self.real.name}>, ptr {place}, align {align}")
 
     def store(self, width: int, value: str, place: str, align: int, some: int = 0) -> None:
         """So many numbers side by side; only some of them, if that is said."""
-        kind = f"<{width} x double>"
+        kind = f"<{width} x {self.real.name}>"
         if some in (0, width):
             self.lines.append(f"store {kind} {value}, ptr {place}, align {align}")
             return
@@ -308,6 +334,33 @@ class _Moves:
         rows = [self._woven(list(pairs)) for pairs in zip(*mixed, strict=True)]
         return [x for neighbours in zip(*rows, strict=True) for x in neighbours]
 
+    def _goes_by_fours(self, columns: int) -> bool:
+        """Whether each four lanes are turned by themselves."""
+        return self.real.name == "float" and columns >= _FOUR
+
+    def _turned(self, rows: list[str]) -> list[str]:
+        """4 x 4 matrices in four registers, four lanes each, transposed: rows or columns."""
+        halves = [self._interleaved(a, b) for a, b in zip(rows[:2], rows[2:], strict=True)]
+        return [x for pair in zip(*halves, strict=True) for x in self._interleaved(*pair)]
+
+    def _rows_by_fours(self, columns: list[str]) -> list[str]:
+        """Rows of 4 or 8 columns, in as many registers."""
+        fours = [self._turned(columns[k : k + _FOUR]) for k in range(0, len(columns), _FOUR)]
+        if len(fours) == 1:
+            return fours[0]
+        both = [
+            range(x, x + _FOUR) for k in range(0, self.lanes, _FOUR) for x in (k, self.lanes + k)
+        ]
+        picks = [k for four in both for k in four]
+        halves = picks[: self.lanes], picks[self.lanes :]
+        return [self._shuffle(a, b, half) for a, b in zip(*fours, strict=True) for half in halves]
+
+    def _interleaved(self, a: str, b: str) -> list[str]:
+        """Numbers of two registers in turn: of each four the first two, and the last two."""
+        starts = range(0, self.lanes, _FOUR)
+        first = [k for i in starts for j in (i, i + 1) for k in (j, self.lanes + j)]
+        return [self._shuffle(a, b, picks) for picks in (first, [k + 2 for k in first])]
+
     def _woven(self, pairs: list[str]) -> list[str]:
         """Registers of one pair of columns each, as rows."""
         if len(pairs) == 1:
@@ -337,7 +390,8 @@ class _Moves:
         """Numbers of two registers."""
         if a == b == "poison":
             return a
-        kind, mask = f"<{width or self.lanes} x double>", ", ".join(f"i32 {k}" for k in picks)
+        kind = f"<{width or self.lanes} x {self.real.name}>"
+        mask = ", ".join(f"i32 {k}" for k in picks)
         return self._let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picks)} x i32> <{mask}>")
 
     def _offset(self, place: str, by: int | str) -> str:
@@ -347,6 +401,13 @@ class _Moves:
         name = f"%x{len(self.lines)}"
         self.lines.append(f"{name} = {value}")
         return name
+
+
+def _lanes_of_fours(lanes: int, width: int) -> list[list[int]]:
+    """Which states, if each four lanes are turned by themselves: 0, 4, ..., then 1, 5, ..."""
+    many = lanes * _FOUR // width
+    starts = range(0, lanes, many)
+    return [[*range(first + k, first + many, _FOUR)] for k in range(_FOUR) for first in starts]
 
 
 def _lanes_of_registers(lanes: int, width: int) -> list[list[int]]:

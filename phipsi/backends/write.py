@@ -7,12 +7,12 @@ bits on one machine.
 
 from __future__ import annotations
 
-import struct
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
+from phipsi.backends.real import REALS
 from phipsi.graph.graph import Node
 
 CALLED = {"sin": "sincos", "cos": "sincos"}  # of `elementary`; others by their own names
@@ -21,14 +21,19 @@ INFIX = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 
 class Width:
-    """How numbers are written for a number of lanes."""
+    """How numbers are written for a number of lanes.
 
-    def __init__(self, lanes: int):
-        self.lanes = lanes
-        self.number = "double" if lanes == 1 else f"<{lanes} x double>"
+    Args:
+        lanes: numbers side by side.
+        real: what numbers are, "double" or "float".
+    """
+
+    def __init__(self, lanes: int, real: str = "double"):
+        self.lanes, self.real = lanes, REALS[real]
+        self.number = real if lanes == 1 else f"<{lanes} x {real}>"
         self.truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
-        self.suffix = "f64" if lanes == 1 else f"v{lanes}f64"
-        self.bytes = 8 * lanes
+        self.suffix = self.real.suffix if lanes == 1 else f"v{lanes}{self.real.suffix}"
+        self.bytes = self.real.bytes * lanes
 
     @property
     def attributes(self) -> str:
@@ -36,14 +41,14 @@ class Width:
 
         Registers that spill across cache lines cost a tenth of the speed.
         """
-        aligned = f"alignstack={self.bytes} " if self.lanes > 2 else ""
+        aligned = f"alignstack={self.bytes} " if self.bytes > 16 else ""
         legal = '"prefer-vector-width"="512" "min-legal-vector-width"="512" "no-builtins"'
         return f"attributes #0 = {{ {aligned}noinline nounwind {legal} }}"
 
     def constant(self, value: float) -> str:
         """A number, the same in all lanes."""
-        bits = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-        return bits if self.lanes == 1 else f"splat (double {bits})"
+        bits = self.real.literal(value)
+        return bits if self.lanes == 1 else f"splat ({self.real.name} {bits})"
 
 
 class Writer:

@@ -10,6 +10,7 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 from phipsi import __version__
 from phipsi.cli.bench import bench
+from phipsi.cli.cache import cache
 from phipsi.cli.demo import demo
 from phipsi.cli.failures import FINE, report
 from phipsi.cli.info import info
@@ -38,6 +39,7 @@ COMMANDS: dict[Callable[..., Any], tuple[str, ...]] = {
         "phipsi bench robot.urdf --base free",
         "phipsi bench chain:50",
     ),
+    cache: ("phipsi cache", "phipsi cache --clear"),
     demo: ("phipsi demo", "phipsi demo --out /tmp/demo"),
 }
 

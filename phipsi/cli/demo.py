@@ -20,11 +20,11 @@ from phipsi.cli.screen import Screen, facts, heading, number, plural, times, wor
 from phipsi.cli.timing import interleave
 from phipsi.compile import compile
 from phipsi.errors import InputError
+from phipsi.extras import need
 from phipsi.function import Function
 from phipsi.model.examples import spacecraft
 from phipsi.model.model import Model
 from phipsi.operators import C, H, Jm, M, T, phi
-from phipsi.simulate.extras import need
 from phipsi.simulate.trajectory import Trajectory
 
 STATES = 1024

@@ -6,11 +6,11 @@ import os
 
 import numpy as np
 
+from phipsi.extras import need
 from phipsi.lowering.dense import as_matrix
 from phipsi.model.model import Model
 from phipsi.operators import Mass, phi, psi
-from phipsi.simulate.extras import need
-from phipsi.simulate.whole_file import replacing
+from phipsi.whole_file import replacing
 
 PICTURES = {"phi": phi, "psi": psi, "Mass": Mass, "Mass.inv": Mass.inv}
 SMALLEST = 1e-12  # of the largest entry; what is below is zero

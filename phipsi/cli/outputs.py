@@ -9,11 +9,11 @@ from pathlib import Path
 
 from phipsi.cli.screen import working
 from phipsi.errors import InputError
+from phipsi.extras import need
 from phipsi.simulate import files, plot
 from phipsi.simulate.dataset import need_netcdf
-from phipsi.simulate.extras import need
 from phipsi.simulate.trajectory import Trajectory
-from phipsi.simulate.whole_file import checked_path, checked_suffix
+from phipsi.whole_file import checked_path, checked_suffix
 
 PAGES = (".html", ".htm")
 

@@ -67,7 +67,7 @@ def simulate(
         dt: seconds of a step.
         integrator: order 4; order 5 with its own steps; semi-implicit; energy-preserving. By
             default rk4, or midpoint or euler where the damping of a joint is strong.
-        every: keep every so many states.
+        every: keep every so many states, and the last.
         losses: with the damping and friction of the file.
         limits: with the largest efforts of the file.
         seed: begin in a random state, drawn by this number.

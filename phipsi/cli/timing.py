@@ -1,8 +1,9 @@
 """Times of several things side by side, on a computer that others use too.
 
-Time is that of the processor, all threads counted. Everything is timed in every round, in any
-order, so that what slows a round slows all: ratios are taken within rounds, and their median
-counts; times are the shortest.
+Time is that of the processor, all threads counted: waiting for others is none, and who takes
+more than one thread pays for it. Everything is timed in every round, in any order, so that what
+slows a round slows all: ratios are taken within rounds, and their median counts; times are the
+shortest.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 BLOCK = 2e-3  # seconds that one measurement lasts at least
-ROUNDS = 9
+ROUNDS = 9  # at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +27,11 @@ class Times:
 
     Args:
         seconds: per unit of work, of each contender one number per round.
+        busy: seconds of the processor per second; more than 1 would be threads.
     """
 
     seconds: dict[str, np.ndarray]
+    busy: float
 
     def best(self, name: str) -> float:
         """The shortest time: what others disturbed least."""
@@ -40,14 +43,19 @@ class Times:
 
 
 def interleave(
-    runs: Mapping[str, Callable[[], object]], work: Mapping[str, int], rounds: int = ROUNDS
+    runs: Mapping[str, Callable[[], object]],
+    work: Mapping[str, float],
+    *,
+    seconds: float = 0.0,
+    rounds: int = ROUNDS,
 ) -> Times:
     """Time all runs in turn, round after round.
 
     Args:
         runs: what is timed.
-        work: of each run how many units of work it does.
-        rounds: how many.
+        work: of each run how many units of work it does: states, flops, bytes.
+        seconds: how long to go on, unless the first rounds take longer.
+        rounds: so many at least.
 
     >>> times = interleave({"sum": lambda: sum(range(10))}, {"sum": 10}, rounds=3)
     >>> times.seconds["sum"].shape, times.ratio("sum", "sum")
@@ -59,14 +67,16 @@ def interleave(
     enabled = gc.isenabled()
     gc.disable()
     try:
-        for _ in range(rounds):
+        start, processor = time.perf_counter(), time.process_time()
+        while len(found[names[0]]) < rounds or time.perf_counter() - start < seconds:
             shuffle(names)  # nobody always finds the caches that the same other one leaves
             for name in names:
                 found[name].append(_time(runs[name], repeats[name]))
+        busy = (time.process_time() - processor) / (time.perf_counter() - start)
     finally:
         if enabled:
             gc.enable()
-    return Times({name: np.array(found[name]) / work[name] for name in runs})
+    return Times({name: np.array(found[name]) / work[name] for name in runs}, busy)
 
 
 def _repeats(run: Callable[[], object]) -> int:

@@ -7,6 +7,7 @@
     kinematics.py    body_poses, body_velocities
     points.py        jacobian, jacobian_dot_v, operational_compliance, operational_inertia
     energy.py        kinetic_energy, potential_energy, momentum
+    warmup.py        warmup: all of these compiled ahead
 
     terms.py         how gravity, external wrenches and a moved base enter the equations
     evaluate.py      from an expression to arrays
@@ -27,6 +28,7 @@ from phipsi.dynamics.points import (
     operational_compliance,
     operational_inertia,
 )
+from phipsi.dynamics.warmup import warmup
 
 __all__ = [
     "accelerations",
@@ -46,4 +48,5 @@ __all__ = [
     "operational_compliance",
     "operational_inertia",
     "potential_energy",
+    "warmup",
 ]

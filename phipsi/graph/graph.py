@@ -137,6 +137,9 @@ class Node:
             square = square * square if n else square
         return power
 
+    def __reduce__(self) -> tuple:
+        return _node_at, (self.graph, self.number)
+
     def __bool__(self) -> bool:
         raise TypeError("a graph node has no truth value; choose by scalars.where, not by `if`")
 
@@ -160,6 +163,18 @@ class Graph:
         self._made: dict[tuple, Node] = {}
         self.zero, self.one = self.constant(0.0), self.constant(1.0)
         self.false = self._node("less", (self.one, self.zero))
+
+    def __getstate__(self) -> tuple:
+        """The limit, and of each node what it is, its operands by their numbers."""
+        nodes = [(x.op, tuple(y.number for y in x.args), x.data) for x in self.nodes]
+        return self.limit, nodes
+
+    def __setstate__(self, state: tuple) -> None:
+        self.__init__()  # type: ignore[misc]
+        limit, nodes = state
+        for op, args, data in nodes[len(self.nodes) :]:
+            self._node(op, tuple(self.nodes[i] for i in args), data)
+        self.limit = limit
 
     # -- making nodes --------------------------------------------------------------------
 
@@ -344,12 +359,18 @@ class Graph:
             copies[node] = graph._node(node.op, args, node.data)
         return graph, [copies[x] for x in outputs]
 
-    def graft(self, outputs: Sequence[Node], inputs: Mapping[Any, Scalar]) -> list[Scalar]:
+    def graft(
+        self,
+        outputs: Sequence[Node],
+        inputs: Mapping[Any, Scalar],
+        number: Callable[[float], Scalar] | None = None,
+    ) -> list[Scalar]:
         """Nodes of another graph in this one, with other things in place of its inputs.
 
         Args:
             outputs: which nodes of the other graph.
             inputs: of each key of the other graph a node of this one, or a number.
+            number: what takes the place of a constant; by default it stays.
 
         Returns:
             nodes, and True or False for conditions that are now decided.
@@ -363,7 +384,7 @@ class Graph:
             if node.op == "input":
                 copies[node] = self.node(inputs[node.data])
             elif node.op == "constant":
-                copies[node] = self.constant(node.data)
+                copies[node] = self.node(node.data if number is None else number(node.data))
             elif node.op == "where" and type(args[0]) is not Node:
                 copies[node] = args[1] if args[0] else args[2]
             elif node.op == "where":
@@ -430,6 +451,11 @@ def _register_functions() -> None:
         ("max", scalars.maximum),
     ):
         function.register(Node, lambda x, y, name=name: _of_either(name, x, y))
+
+
+def _node_at(graph: Graph, number: int) -> Node:
+    """A node that has come with its graph."""
+    return graph.nodes[number]
 
 
 def _of_either(op: str, x: Scalar, y: Scalar) -> Node:

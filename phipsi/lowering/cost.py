@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from phipsi.algebra.spaces import SCALAR
 from phipsi.lowering.counting import Tally, counting
 from phipsi.lowering.interpret import Run
 from phipsi.lowering.machine import Machine, Values
+from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Program
 from phipsi.lowering.schedule import kept_statements
 from phipsi.model.model import Model, Point
@@ -49,7 +51,10 @@ class Cost:
 
 
 def cost_of(
-    program: Program, model: Model, points: Mapping[tuple, Sequence[Point]] | None = None
+    program: Program,
+    model: Model,
+    points: Mapping[tuple, Sequence[Point]] | None = None,
+    parameters: Parameters | None = None,
 ) -> Cost:
     """Count what a program does on a machine.
 
@@ -57,9 +62,10 @@ def cost_of(
         program: the loops.
         model: the machine.
         points: of each list of points (the arguments of a letter), which they are.
+        parameters: the numbers of the machine that are arguments.
     """
     with counting() as tally:
-        machine = Machine(model, program.shifted)
+        machine = Machine(model, program.shifted, parameters)
         run = Run(program, machine, _counted(program, machine, points or {}, tally))
         run.run()
     stored = 0
@@ -89,7 +95,9 @@ def _counted(
             continue
         shapes = zip(rows, columns, strict=True)
         given[letter] = [[numbers(width) for _ in range(height)] for height, width in shapes]
-    return Values(numbers(model.nq), numbers(model.nv), given, located)
+    sizes = {name: prod(shape) for name, shape in machine.parameters.shapes.items()}
+    arguments = {name: numbers(n) for name, n in sizes.items()}
+    return Values(numbers(model.nq), numbers(model.nv), given, located, arguments)
 
 
 def _numbers(block: Any) -> int:

@@ -68,7 +68,8 @@ def _scalars(inputs: Inputs) -> Values:
         else:
             given[letter] = [[flat(x[..., i, :]) for i in range(x.shape[-2])] for x in parts]
     v = None if inputs.v is None else flat(inputs.v)
-    return Values(flat(inputs.q), v, given, located(inputs))
+    parameters = inputs.declared.entries(inputs.parameters)
+    return Values(flat(inputs.q), v, given, located(inputs), parameters)
 
 
 def located(inputs: Inputs) -> dict[tuple, Located]:

@@ -42,7 +42,9 @@ from phipsi.lowering.links import (
     SuccessiveLink,
     inverse,
 )
-from phipsi.lowering.transforms import Factor, Shift, XScrew, ZScrew
+from phipsi.lowering.parameters import UNCHANGED, Changes
+from phipsi.lowering.rigid import Moments
+from phipsi.lowering.transforms import Factor, Shift, Turn, XScrew, ZScrew
 from phipsi.model import axes
 from phipsi.model import joints as kinds
 from phipsi.model.inertia import HERE, Inertia, Placement
@@ -59,14 +61,20 @@ REACH = 10.0
 ROUNDOFF = 1e-15  # a sine or cosine below it is meant to be zero
 
 
-def private_frames(model: Model, shifted: bool) -> tuple[Link, ...]:
+def private_frames(model: Model, shifted: bool, changes: Changes = UNCHANGED) -> tuple[Link, ...]:
     """One link per body, in O(n).
+
+    Frames are chosen by the numbers of the model, and hold for all others: where
+    the position of a joint is an argument, origins stay and a plain translation
+    takes the place of the slides; where its rotation is, a general rotation that
+    of the screws.
 
     Args:
         model: the machine.
         shifted: whether origins may slide along the joint axes. If not, a private
             frame differs from the link frame by a constant rotation only: for
             quantities that depend on the choice of the origin.
+        changes: scalars in place of the model's numbers.
     """
     parents, joints = model.tree.parent, model.joints
     lines = [_line(joint.kind) for joint in joints]
@@ -74,30 +82,51 @@ def private_frames(model: Model, shifted: bool) -> tuple[Link, ...]:
     first = [WORLD] * len(joints)  # the child that a body's frame is chosen for
     for k, (p, joint, line) in enumerate(zip(parents, joints, lines, strict=True)):
         z = axes.Z if p == WORLD else lines[p].exit
-        pairs.append(_pair(z, joint.placement, line, shifted))
-        if p != WORLD and lines[p].frame is None and line.entry is not None and first[p] == WORLD:
+        slides = shifted and k not in changes.positions
+        turns = k in changes.rotations
+        pairs.append(None if turns else _pair(z, joint.placement, line, slides))
+        if p != WORLD and lines[p].frame is None and pairs[k] and first[p] == WORLD:
             first[p] = k
     frames: list[_Frame] = []
     links = []
     for k, (p, joint, line) in enumerate(zip(parents, joints, lines, strict=True)):
         inboard = _PUBLIC if p == WORLD else frames[p]
-        place = _Place(inboard, joint.placement, line, pairs[k], p != WORLD and first[p] == k)
+        base = _changed(joint.placement, changes, k)
+        place = _Place(inboard, base, line, pairs[k], p != WORLD and first[p] == k)
         outboard = None if first[k] == WORLD else pairs[first[k]]
         frame = line.frame or _free_frame(place, outboard, shifted)
         frames.append(frame)
         placement = frame.placement
         step = _step(place, frame)
+        rotor = joint.reflected_inertia or 0
+        inertia = changes.inertias.get(k, model.bodies[k].inertia)
         body = _Body(
             p,
             joint.kind.nq,
             joint.kind.nv,
             placement,
-            model.bodies[k].inertia.moved(inverse(placement)),
-            joint.reflected_inertia or 0,
+            _seen_from(placement, inertia),
+            changes.rotors.get(k, rotor),
             step.front,
         )
         links.append(_make(joint.kind, body, step))
     return tuple(links)
+
+
+def _changed(placement: Placement, changes: Changes, k: int) -> Placement:
+    """Of a joint, with scalars where they are given."""
+    if k not in changes.positions:
+        return placement
+    rotation: Any = changes.rotations.get(k, placement.rotation)
+    position: Any = changes.positions[k]
+    return Placement(rotation, position)
+
+
+def _seen_from(frame: Placement, body: Inertia | Moments) -> Inertia | Moments:
+    """An inertia in the link frame, in the private one."""
+    if isinstance(body, Moments):
+        return body.seen_from(frame)
+    return body.moved(inverse(frame))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +268,10 @@ def _free_frame(place: _Place, outboard: _Pair | None, shifted: bool) -> _Frame:
     the one from its parent, so that the joint's angle starts from 0.
     """
     z, own = place.line.exit, place.pair
-    assert own is not None, "only a joint with an axis leaves its frame free"
     if outboard is not None and outboard.normal is not None:
         x, slide = outboard.normal, outboard.foot if outboard.slides else 0.0
+    elif own is None:  # the rotation of the joint is an argument: no normal is known
+        x, slide = _across(min((axes.X, axes.Y), key=lambda e: abs(spatial.dot(e, z))), z), 0.0
     else:
         x = _across(spatial.apply(spatial.transpose(place.placement.rotation), place.normal), z)
         # Not between parallel axes: coaxial joints would gather all their origins in one point.
@@ -272,7 +302,7 @@ def _step(place: _Place, frame: _Frame) -> _Step:
     """What comes before a joint's own motion."""
     inboard, pair, normal = place.inboard, place.pair, place.normal
     if pair is None:
-        return _Step(place)
+        return _Step(place, () if place.line.entry is None else _general(place, frame))
     x = spatial.apply(place.placement.rotation, place.line.x or frame.x)
     y = spatial.cross(pair.axis, normal)
     c, s = _clean_turn(spatial.dot(normal, x), spatial.dot(y, x))
@@ -292,6 +322,16 @@ def _step(place: _Place, frame: _Frame) -> _Step:
     return _Step(place, (shift, *screw, XScrew(pair.c, pair.s, 0)), c, s)
 
 
+def _general(place: _Place, frame: _Frame) -> tuple[Factor, ...]:
+    """To where the joint's own motion starts, for any rotation: a shift, then a turn."""
+    x, z = place.line.x or frame.x, place.line.entry
+    assert z is not None, "only a joint with an axis starts from it"
+    turn = spatial.compose(place.base.rotation, spatial.transpose((x, spatial.cross(z, x), z)))
+    slide = frame.slide if place.line.slides else 0
+    axis = [row[2] for row in turn]
+    return Shift(tuple(blocks.add(place.position, blocks.scale(slide, axis)))), Turn(turn)
+
+
 def _angle(frame: _Frame, normal: Vector) -> tuple[float, float]:
     """Cosine and sine of the angle about z from x of a frame to a normal of z."""
     return _clean_turn(spatial.dot(normal, frame.x), spatial.dot(normal, frame.y))
@@ -307,7 +347,7 @@ class _Body(NamedTuple):
     nq: int
     nv: int
     frame: Placement
-    inertia: Inertia
+    inertia: Inertia | Moments
     rotor: Scalar
     front: tuple[Factor, ...]
 

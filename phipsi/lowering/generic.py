@@ -3,24 +3,27 @@
 Bodies of one form run the same operations on other numbers, whatever machine
 they belong to. The form is what the operations depend on: the kind of joint, the
 factors of phi(p,k), which numbers are zeros and ones of the structure, whether
-the body hangs on the world, whether it carries others.
+the body hangs on the world, whether it carries others; and where some numbers come
+from arguments are, how they are computed is part of the form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
 from phipsi import spatial
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.links import Link
-from phipsi.lowering.rigid import UPPER
+from phipsi.lowering.quantities import MOMENTS
+from phipsi.lowering.rigid import UPPER, Moments
+from phipsi.lowering.templates import Address
 from phipsi.lowering.transforms import Factor
 from phipsi.model.inertia import HERE, Inertia, Placement
 from phipsi.model.model import Model
 
-TAKEN_APART = (Link, Factor, Inertia, Placement)
+TAKEN_APART = (Link, Factor, Inertia, Moments, Placement)
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,16 @@ def link_form(link: Link) -> tuple[Hashable, list[float]]:
         numbers.append(x)
         return x
 
-    _rebuilt(link, number, form.append)
+    def argument(x: Node) -> None:
+        scratch = Graph()
+
+        def named(constant: float) -> Node:
+            numbers.append(constant)
+            return scratch.input(len(numbers))
+
+        form.append(("argument", str(_general(x, scratch, named))))
+
+    _rebuilt(link, number, argument, form.append)
     return tuple(form), numbers
 
 
@@ -69,20 +81,57 @@ def generic_link(link: Link, graph: Graph) -> tuple[Link, int]:
         count += 1
         return graph.input(("parameter", count - 1))
 
-    generic = cast(Link, _rebuilt(link, number, lambda token: None))
+    def argument(x: Node) -> Node:
+        return _general(x, graph, number)
+
+    generic = cast(Link, _rebuilt(link, number, argument, lambda token: None))
     return generic, count
 
 
-def _rebuilt(x: Any, number: Callable[[float], Any], note: Callable[[Hashable], None]) -> Any:
+def loaded(x: Node, graph: Graph) -> Node:
+    """What is computed from arguments in another graph, in this one: inputs become loads."""
+    return cast(Node, graph.graft([x], _Loads(graph))[0])
+
+
+def _general(x: Node, graph: Graph, number: Callable[[float], Any]) -> Node:
+    """The same with other numbers in place of its constants, but for those of the structure."""
+
+    def replaced(constant: float) -> Any:
+        return constant if constant in (0.0, 1.0) else number(constant)
+
+    return cast(Node, graph.graft([x], _Loads(graph), replaced)[0])
+
+
+class _Loads(dict):
+    """Of the key of an argument's entry its load; moments of all bodies are those of this one."""
+
+    def __init__(self, graph: Graph):
+        super().__init__()
+        self.graph = graph
+
+    def __missing__(self, key: tuple[str, int]) -> Node:
+        name, i = key
+        operands = ((MOMENTS,),) if name == MOMENTS else ()
+        return self.graph.input(("load", Address(("in", name), operands, i)))
+
+
+def _rebuilt(
+    x: Any,
+    number: Callable[[float], Any],
+    argument: Callable[[Node], Any],
+    note: Callable[[Hashable], None],
+) -> Any:
     """A copy in which numbers are replaced; what else matters is noted on the way."""
     if isinstance(x, float):
         return number(x)
+    if isinstance(x, Node):
+        return argument(x)
     if x is HERE or x == spatial.IDENTITY3:
         note("here")
         return x
     if isinstance(x, (tuple, list)):
         note(len(x))
-        return tuple(_rebuilt(y, number, note) for y in x)
+        return tuple(_rebuilt(y, number, argument, note) for y in x)
     if not isinstance(x, TAKEN_APART):
         note(x)
         return x
@@ -96,7 +145,7 @@ def _rebuilt(x: Any, number: Callable[[float], Any], note: Callable[[Hashable], 
         elif field.name in ("theta", "thetas") and _vanishes(value):
             note("aligned")
         else:
-            value = _rebuilt(value, number, note)
+            value = _rebuilt(value, number, argument, note)
         object.__setattr__(copy, field.name, value)
     return copy
 
@@ -136,8 +185,8 @@ class GenericJoint:
     name: str = "any"
 
 
-def generic_model(graph: Graph, nv: int) -> GenericModel:
-    """The constants of any machine."""
+def generic_model(graph: Graph, nv: int, arguments: Collection[str] = ()) -> GenericModel:
+    """The constants of any machine; gravity may be an argument."""
 
     def named(name: str, n: int) -> tuple[Node, ...]:
         return tuple(graph.input(("constant", name, i)) for i in range(n))
@@ -151,7 +200,11 @@ def generic_model(graph: Graph, nv: int) -> GenericModel:
         ("rotational", rotational),
     ):
         object.__setattr__(inertia, name, value)
-    return GenericModel(named("g", 3), inertia, nv)
+    loads = _Loads(graph)
+    gravity = named("g", 3)
+    if "gravity" in arguments:
+        gravity = tuple(loads["gravity", i] for i in range(3))
+    return GenericModel(gravity, inertia, nv)
 
 
 def machine_constants(model: Model) -> dict[tuple, float]:

@@ -18,6 +18,7 @@ from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, 
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError, name_choices
 from phipsi.lowering.letters import OF_SPEEDS, PLACE, SPATIAL
+from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.sides import check_point_counts
 from phipsi.model.configuration import (
     broadcast,
@@ -37,6 +38,8 @@ class Inputs:
         q, v: (*batch, nq) and (*batch, nv) or None.
         given: of each free symbol its blocks, (*batch, rows, columns) each; a
             vector is one block of one column.
+        parameters: of each parameter of the machine its value, (*batch, *shape).
+        declared: which these are.
         batch, dtype: common to all.
     """
 
@@ -48,6 +51,7 @@ class Inputs:
         v: ArrayLike | None,
         points: Sequence[Point] | None,
         values: Mapping[str, Any],
+        parameters: Mapping[str, Any] | None = None,
     ):
         self.model = model
         several = (expression,) if isinstance(expression, Node) else tuple(expression)
@@ -69,8 +73,15 @@ class Inputs:
             by_block = letter.source is not SCALAR
             for k, block in enumerate(blocks):
                 batches[f"{letter.name}[{k}]" if by_block else letter.name] = block.shape[:-2]
+        self.declared = Parameters(model, tuple(parameters or ()))
+        self.parameters = self.declared.checked(parameters or {})
+        check_apart(self.declared, self.letters)
+        for name, shape in self.declared.shapes.items():
+            x = self.parameters[name]
+            batches[name] = x.shape[: x.ndim - len(shape)]
         self.batch = broadcast(batches)
-        self.dtype = np.result_type(*state.values(), *chain.from_iterable(self.given.values()))
+        arrays = (*state.values(), *self.parameters.values())
+        self.dtype = np.result_type(*arrays, *chain.from_iterable(self.given.values()))
         if self.dtype not in (np.float64, np.complex128):
             raise InputError(f"`{self.text}` is evaluated in double precision, not in {self.dtype}")
 
@@ -191,6 +202,16 @@ class Inputs:
             reason = f"the block of {owner}; {name} is a list of blocks, {each}"
             blocks.append(check_array(f"{name}[{k}]", given[k], shape, reason))
         return blocks
+
+
+def check_apart(parameters: Parameters, letters: Sequence[Symbol]) -> None:
+    """InputError where a parameter and a free symbol have one name."""
+    for letter in letters:
+        if letter.free and letter.name in parameters.names:
+            raise InputError(
+                f"{letter.name!r} is a parameter of the machine and a symbol, "
+                f"{_describe(letter)}; rename the symbol"
+            )
 
 
 def by_name(letters: Sequence[Symbol]) -> dict[str, Symbol]:

@@ -58,6 +58,7 @@ class Run(Visitor):
         emit: Sequence[Emit] | None = None,
         watch: Callable | None = None,
     ):
+        machine = machine.with_values(values.parameters)
         self.program, self.machine, self.values = program, machine, values
         self.emit = [_ignore] * len(program.outputs) if emit is None else emit
         self.seats = machine.seats(values.points, watch)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from phipsi import spatial
 from phipsi.lowering import blocks
+from phipsi.lowering.rigid import Moments
 from phipsi.lowering.transforms import Factor, Rows, Shift, Turn, XScrew, ZScrew
 from phipsi.model.inertia import HERE, Inertia, Placement
 from phipsi.model.joints import JointKind
@@ -43,7 +44,7 @@ class Link(ABC):
     nq: int
     nv: int
     frame: Placement
-    inertia: Inertia
+    inertia: Inertia | Moments
     rotor: Scalar
     front: tuple[Factor, ...]
 
@@ -160,7 +161,7 @@ class RevoluteLink(_TurningLink):
         return _cosine_sine(q[0], self.theta)
 
     def factors(self, X: Vector) -> tuple[Factor, ...]:
-        return (*self.front, ZScrew(X[0], X[1], self.d))
+        return _started(self.front, ZScrew(X[0], X[1], self.d))
 
     def joint_map(self, X: Vector) -> Rows:
         return [[0], [0], [1], [0], [0], [0]]
@@ -242,7 +243,7 @@ class SuccessiveLink(Link):
         return [x for angle, theta in turns for x in _cosine_sine(angle, theta)]
 
     def factors(self, X: Vector) -> tuple[Factor, ...]:
-        return (*self.front, ZScrew(X[0], X[1], self.d), *self._turns(X))
+        return (*_started(self.front, ZScrew(X[0], X[1], self.d)), *self._turns(X))
 
     def joint_map(self, X: Vector) -> Rows:
         """Each axis, carried outward by the rotations after it."""
@@ -304,7 +305,7 @@ class PlanarLink(Link):
         return [*_cosine_sine(q[0], self.theta), *l]
 
     def factors(self, X: Vector) -> tuple[Factor, ...]:
-        return (Shift(X[2:]), *self.front, ZScrew(X[0], X[1], 0))
+        return (Shift(X[2:]), *_started(self.front, ZScrew(X[0], X[1], 0)))
 
     def joint_map(self, X: Vector) -> Rows:
         return [[0, 0, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
@@ -326,7 +327,8 @@ class _GeneralLink(Link):
 
     @property
     def _is_turned(self) -> bool:
-        return self.base.rotation != spatial.IDENTITY3
+        R = self.base.rotation
+        return any(type(x) is not float for row in R for x in row) or R != spatial.IDENTITY3
 
     def _rotation(self, R: Matrix) -> list[Scalar]:
         """The nine entries of R(q) in the parent's axes."""
@@ -394,6 +396,14 @@ class CustomLink(_GeneralLink):
             part = blocks.scale_matrix(speed, Gamma)
             rate = part if rate is None else blocks.add_matrices(rate, part)
         return rate
+
+
+def _started(front: tuple[Factor, ...], screw: ZScrew) -> tuple[Factor, ...]:
+    """The constant factors, then the joint's own; a general rotation takes up the one about z."""
+    if front and isinstance(front[-1], Turn) and blocks.is_zero(screw.d):
+        turn = Turn(blocks.compose(front[-1].R, screw.rotation()))
+        return (*front[:-1], turn)
+    return (*front, screw)
 
 
 def _cosine_sine(q: Scalar, theta: float) -> list[Scalar]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from phipsi.algebra.node import Symbol
@@ -12,6 +13,7 @@ from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, 
 from phipsi.lowering import blocks
 from phipsi.lowering.frames import private_frames
 from phipsi.lowering.letters import PLACE, SPATIAL
+from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Columns, Shape, Size
 from phipsi.lowering.seat import Seat
 from phipsi.lowering.walks import Walk
@@ -31,12 +33,14 @@ class Values:
         q, v: the state; v is None where no speed appears.
         given: of each free letter a flat list, of an operator one matrix per body.
         points: of each list of points (the arguments of a letter), where they are.
+        parameters: of each parameter of the machine its entries, row by row.
     """
 
     q: Sequence[Scalar]
     v: Sequence[Scalar] | None
     given: dict[Symbol, Any]
     points: dict[tuple, Located]
+    parameters: Mapping[str, Sequence[Scalar]] = field(default_factory=dict)
 
 
 class Places(ABC):
@@ -77,11 +81,33 @@ class Machine(Places):
     Args:
         model: the machine.
         shifted: whether the private frames may move their origins.
+        parameters: which numbers of the machine are arguments.
+
+    Attributes:
+        links: the bodies, with the numbers of the model or those of `with_values`.
     """
 
-    def __init__(self, model: Model, shifted: bool):
-        self.model, self.tree = model, model.tree
+    def __init__(self, model: Model, shifted: bool, parameters: Parameters | None = None):
+        self.model, self.tree, self.shifted = model, model.tree, shifted
+        self.parameters = Parameters(model) if parameters is None else parameters
         self.links = private_frames(model, shifted)
+
+    def with_values(self, values: Mapping[str, Sequence[Scalar]]) -> Machine:
+        """The machine with scalars in place of its parameters: of each the entries, row by row.
+
+        Exact for all values, though frames are chosen by the numbers of the model.
+        """
+        names = self.parameters.names
+        assert set(values) == set(names), "as many values as there are parameters"
+        if not names:
+            return self
+        machine, changes = copy(self), self.parameters.changes(values)
+        if changes.gravity is not None:
+            gravity: Any = changes.gravity
+            machine.model = replace(self.model, gravity=gravity)
+        if self.parameters.move_frames:
+            machine.links = private_frames(self.model, self.shifted, changes)
+        return machine
 
     def seats(self, points: dict[tuple, Located], watch: Callable | None) -> list[Seat]:
         """One seat per body, with the points on it; the last one is the world's."""

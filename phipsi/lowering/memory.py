@@ -6,7 +6,7 @@ which the address is known as a sum of operands; see `templates`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,10 +149,19 @@ class Sizes:
 
 
 class GenericMachine(Places):
-    """A machine of which one body is known by its form, or only the sizes."""
+    """A machine of which one body is known by its form, or only the sizes.
 
-    def __init__(self, graph: Graph, plain: bool, sizes: Sizes | None):
-        self.model: Any = generic_model(graph, 0 if sizes is None else sizes.nv)
+    Args:
+        graph: of the numbers that are not known.
+        plain: whether no joint follows another.
+        sizes: of the machine; None where no whole is asked for.
+        arguments: which constants of the machine are arguments.
+    """
+
+    def __init__(
+        self, graph: Graph, plain: bool, sizes: Sizes | None, arguments: Collection[str] = ()
+    ):
+        self.model: Any = generic_model(graph, 0 if sizes is None else sizes.nv, arguments)
         self.graph, self.plain, self.sizes = graph, plain, sizes
         self.mimic: GenericMimic | None = None
 
@@ -185,11 +194,19 @@ class Recorder(Visitor):
 
     machine: GenericMachine
 
-    def __init__(self, program: Program, layout: Layout, plain: bool, sizes: Sizes | None):
+    def __init__(
+        self,
+        program: Program,
+        layout: Layout,
+        plain: bool,
+        sizes: Sizes | None,
+        real: str = "double",
+        arguments: Collection[str] = (),
+    ):
         self.graph = Graph()
         self.program, self.layout = program, layout
-        self.checks = Checks(self.graph)
-        self.machine = GenericMachine(self.graph, plain, sizes)
+        self.checks = Checks(self.graph, real)
+        self.machine = GenericMachine(self.graph, plain, sizes, arguments)
         self.emit = [self._taker(o) for o in range(len(program.outputs))]
         self.region = Region(None)
         self._life = layout.life

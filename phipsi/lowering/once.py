@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from phipsi.algebra.node import Symbol
@@ -29,12 +29,21 @@ class Once(Recorder):
         plain: whether no joint of the machine follows another.
         sizes: of the machine.
         limit: of nodes; GraphTooLargeError beyond.
+        real: what the code will compute with, "double" or "float".
+        arguments: which constants of the machine are arguments.
     """
 
     def __init__(
-        self, program: Program, layout: Layout, plain: bool, sizes: Sizes, limit: int | None = None
+        self,
+        program: Program,
+        layout: Layout,
+        plain: bool,
+        sizes: Sizes,
+        limit: int | None = None,
+        real: str = "double",
+        arguments: Collection[str] = (),
     ):
-        super().__init__(program, layout, plain, sizes)
+        super().__init__(program, layout, plain, sizes, real, arguments)
         self.graph.limit = self.graph.limit if limit is None else limit
         self.sizes = sizes
         self.slots = Slots(self._missing)

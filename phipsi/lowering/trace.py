@@ -33,6 +33,40 @@ SYMMETRY = 1e-10  # of a matrix that has a root, relative to its trace; Watch al
 
 
 @dataclass(frozen=True)
+class Limits:
+    """Where checks of numbers of one kind fail, all relative.
+
+    Args:
+        pivot: of a joint of one coordinate, beside the inertia that it moves.
+        alert: of a joint of several, or of a block.
+        dense: of a matrix of the whole machine.
+        singular: |A^-1| |A|.
+        symmetry: of a matrix that has a root.
+        quaternion: |x.x - 1|.
+    """
+
+    pivot: float
+    alert: float
+    dense: float
+    singular: float
+    symmetry: float
+    quaternion: float
+
+
+# Floats round 2^29 times as coarsely as doubles. Limits at which hardly a digit is left, of pivots
+# and of inverses, differ by as much. Others leave a double so many digits that there is room
+# between the kinds: floats keep two or three. Quaternions that were rounded to floats are found to
+# be off by less than 0.5e-6; what passes is accepted in doubles: rounding adds less than 0.3e-6.
+COARSER = 2.0**29
+LIMITS = {
+    "double": Limits(PIVOT, ALERT, DENSE_ALERT, SINGULAR, SYMMETRY, QUATERNION_TOLERANCE),
+    "float": Limits(
+        COARSER * PIVOT, 1e-5, 1e-5, SINGULAR / COARSER, 1e-5, 0.7 * QUATERNION_TOLERANCE
+    ),
+}
+
+
+@dataclass(frozen=True)
 class Trace:
     """The graph of a program.
 
@@ -48,10 +82,15 @@ class Trace:
 
 
 class Checks:
-    """Takes note of what must not vanish, instead of looking at it as `Watch` does."""
+    """Takes note of what must not vanish, instead of looking at it as `Watch` does.
 
-    def __init__(self, graph: Graph):
-        self.graph = graph
+    Args:
+        graph: where conditions are added.
+        real: what the code will compute with, "double" or "float".
+    """
+
+    def __init__(self, graph: Graph, real: str = "double"):
+        self.graph, self.limits = graph, LIMITS[real]
         self.found: dict[Node, None] = {}
 
     def __call__(self, what: str, *arguments: Any) -> None:
@@ -79,16 +118,17 @@ class Checks:
             if not any(map(is_zero, squares)):
                 size = times(2.0, size)  # the quarters across count as well
             if len(factor) == 1:
-                self.hold(_less(times(PIVOT, size), D[0][0]))
+                self.hold(_less(times(self.limits.pivot, size), D[0][0]))
             else:
-                self.hold(_less(0.0, inverse), _less(times(times(ALERT, size), inverse), 1.0))
+                share = times(times(self.limits.alert, size), inverse)
+                self.hold(_less(0.0, inverse), _less(share, 1.0))
 
     def _inverse(self, operand: Any, k: int, A: Sequence, invert: Callable) -> None:
         """|A^-1| |A|, entry by entry."""
         sizes = [[_size(x) for x in row] for row in A]
         for row in invert(A):
             products = blocks.apply_transposed(sizes, [_size(x) for x in row])
-            self.hold(*(_less(x, SINGULAR) for x in products))
+            self.hold(*(_less(x, self.limits.singular) for x in products))
 
     def _root(self, operand: Any, k: int, W: Sequence) -> None:
         """Symmetry, and pivots that are positive beside their diagonal entries."""
@@ -97,9 +137,10 @@ class Checks:
             for j in range(i):
                 if W[i][j] is not W[j][i]:
                     difference = _size(minus(W[i][j], W[j][i]))
-                    self.hold(_less(difference, times(SYMMETRY, trace)))
+                    self.hold(_less(difference, times(self.limits.symmetry, trace)))
         for i, row in enumerate(blocks.factored(W)):
-            self.hold(_less(0.0, row[i]), _less(times(times(ALERT, W[i][i]), row[i]), 1.0))
+            share = times(times(self.limits.alert, W[i][i]), row[i])
+            self.hold(_less(0.0, row[i]), _less(share, 1.0))
 
     def _dense(self, A: Sequence, operand: Any, eliminate: Callable | None) -> None:
         """Of a positive matrix the pivots, of another the inverse."""
@@ -107,7 +148,7 @@ class Checks:
             self._inverse(operand, 0, A, blocks.general_inverse)
             return
         for i, row in enumerate(eliminate(A)):
-            share = times(DENSE_ALERT, times(A[i][i], row[i]))
+            share = times(self.limits.dense, times(A[i][i], row[i]))
             self.hold(_less(0.0, row[i]), _less(share, 1.0))
 
 
@@ -133,7 +174,12 @@ Shapes = Sequence[tuple[int, int]]  # rows and columns of each output
 
 
 def trace(
-    program: Program, machine: Machine, points: dict[tuple, list[int]], shapes: Shapes, graph: Graph
+    program: Program,
+    machine: Machine,
+    points: dict[tuple, list[int]],
+    shapes: Shapes,
+    graph: Graph,
+    real: str = "double",
 ) -> Trace:
     """The graph of a program on a machine.
 
@@ -143,15 +189,18 @@ def trace(
         points: of each list of points, the bodies that they are on.
         shapes: of the outputs.
         graph: an empty one; its limit is honoured by GraphTooLargeError.
+        real: what the code will compute with, "double" or "float".
 
     Raises:
         ZeroDivisionError: where a pivot is zero whatever the state.
     """
-    checks = Checks(graph)
+    checks = Checks(graph, real)
     taken: list[dict[tuple[int, int], Scalar]] = [{} for _ in program.outputs]
     values = symbolic_values(program, machine, points, graph)
     for joint in machine.model.leaders:
         check_quaternion(joint.kind, values.q[joint.q], checks)
+    for condition in machine.parameters.conditions(values.parameters):
+        checks.hold(_less(condition.value, condition.bound))
     Run(program, machine, values, [_adder(x) for x in taken], checks).run()
     outputs = []
     for found, (rows, columns) in zip(taken, shapes, strict=True):
@@ -185,14 +234,15 @@ def symbolic_values(
     for key, bodies in points.items():
         located[key] = [(k, numbers("points", 3, start + 3 * e)) for e, k in enumerate(bodies)]
         start += 3 * len(bodies)
-    return Values(numbers("q", model.nq), numbers("v", model.nv), given, located)
+    parameters = machine.parameters.inputs(graph)
+    return Values(numbers("q", model.nq), numbers("v", model.nv), given, located, parameters)
 
 
 def check_quaternion(kind: JointKind, q: Sequence[Scalar], checks: Checks) -> None:
     """|x.x - 1| of the quaternion of a joint, if it has one."""
     if kind.quaternion is not None:
         x = q[kind.quaternion]
-        checks.hold(_less(abs(blocks.dot(x, x) - 1.0), QUATERNION_TOLERANCE))
+        checks.hold(_less(abs(blocks.dot(x, x) - 1.0), checks.limits.quaternion))
 
 
 def _adder(taken: dict[tuple[int, int], Scalar]) -> Callable[[int, int, Scalar], None]:

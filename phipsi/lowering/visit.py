@@ -5,7 +5,7 @@ Reads become loads, what is passed on becomes stores; see `templates`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +13,7 @@ from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.graph.graph import Node
 from phipsi.lowering import blocks
-from phipsi.lowering.generic import Form, GenericJoint, GenericMimic, generic_link
+from phipsi.lowering.generic import Form, GenericJoint, GenericMimic, generic_link, loaded
 from phipsi.lowering.interpret import HERE
 from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.links import Link
@@ -55,16 +55,27 @@ class Visit(Recorder):
         link: one such body; None at the world.
         layout: of records.
         plain: whether no joint of the machine follows another.
+        real: what the code will compute with, "double" or "float".
+        arguments: which constants of the machine are arguments.
+        conditions: what numbers of the body that are arguments must meet, of another graph.
 
     Attributes:
         record: how many numbers its record takes, after all loops.
     """
 
     def __init__(
-        self, program: Program, form: Form, link: Link | None, layout: Layout, plain: bool
+        self,
+        program: Program,
+        form: Form,
+        link: Link | None,
+        layout: Layout,
+        plain: bool,
+        real: str = "double",
+        arguments: Collection[str] = (),
+        conditions: Sequence[Node] = (),
     ):
-        super().__init__(program, layout, plain, None)
-        self.form = form
+        super().__init__(program, layout, plain, None, real, arguments)
+        self.form, self._conditions = form, conditions
         self.record = layout.size
         self.slots = Slots(self._missing)
         self._own: dict[Slot, Any] = {}  # made in this loop
@@ -153,6 +164,7 @@ class Visit(Recorder):
             kind = getattr(seat.link, "kind", None)
             if kind is not None:
                 check_quaternion(kind, self.values.q[seat.joint.q], self.checks)
+            self.checks.hold(*(loaded(x, self.graph) for x in self._conditions))
         self._visited = True
         walking = [x for x in loop.statements if x.domain.kind == "column"]
         for statement in walking:

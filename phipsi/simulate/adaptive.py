@@ -16,7 +16,7 @@ from phipsi.errors import InputError, SolveError
 from phipsi.simulate.arrays import ArrayStepper, joint_of
 from phipsi.simulate.integrators import DOPRI
 from phipsi.simulate.progress import Progress
-from phipsi.simulate.setup import Setup, ask
+from phipsi.simulate.setup import Setup, ask, kept_steps
 
 if TYPE_CHECKING:
     from phipsi.simulate.stepping import Stepper
@@ -45,7 +45,7 @@ class AdaptiveRun:
 
     Args:
         setup: what to do; its steps are the times at which states are wanted.
-        every: every so many of them are kept.
+        every: every so many of them are kept, and the last.
         progress: who is told.
         tolerance: of each step.
 
@@ -62,11 +62,11 @@ class AdaptiveRun:
                 "meaning; pass a function of (t, q, v), or take another integrator"
             )
         self.setup, self.progress, self.tolerance = setup, progress, tolerance
-        self.spacing = setup.h * every
+        self.times = setup.h * kept_steps(setup.steps, every)
         self.stepper = setup.arrays if setup.control else setup.stepper()
         self.given = {**setup.given(), "tau": setup.tau[..., 0, :]}
         q, v, self._report = setup.state()
-        self.q, self.v = setup.room(1 + setup.steps // every)
+        self.q, self.v = setup.room(len(self.times))
         self.tau = np.zeros(self.v.shape) if setup.control else None
         self.q[..., 0, :], self.v[..., 0, :] = q, v
         self.kept = 1
@@ -84,11 +84,11 @@ class AdaptiveRun:
         return True
 
     def _integrate(self) -> None:
-        end = self.spacing * (self.q.shape[-2] - 1)
-        time, h = 0.0, min(self.spacing, end)
+        end = float(self.times[-1])
+        time, h = 0.0, float(self.times[1])
         q, v = self.q[..., 0, :], self.v[..., 0, :]
         self._note(0, time)
-        while self.kept < self.q.shape[-2]:
+        while self.kept < len(self.times):
             h = min(h, end - time) if end - time > 1e-9 * h else h
             q1, v1, report, error = self._step(q, v, h, time)
             factor = GROW if error == 0.0 else AIM * error ** (-1 / ORDER)
@@ -147,17 +147,17 @@ class AdaptiveRun:
             )
             for k in (0, 1)
         )
-        reached = int((time + h) / self.spacing * (1.0 + 1e-12) + 1e-9)
-        rows = range(self.kept, min(reached, self.q.shape[-2] - 1) + 1)
+        reached = (time + h) * (1.0 + 1e-12) + 1e-9 * self.setup.h
+        rows = range(self.kept, int(np.searchsorted(self.times, reached, side="right")))
         if not rows:
             return
-        x = np.minimum((np.array(rows) * self.spacing - time) / h, 1.0)
+        x = np.minimum((self.times[rows.start : rows.stop] - time) / h, 1.0)
         weights = h * (x[:, None] ** np.arange(1, 5)) @ BETWEEN.T
         window = slice(rows.start, rows.stop)
         self.q[..., window, :] = self.setup.held.machine.move(q[..., None, :], weights @ rates)
         self.v[..., window, :] = v[..., None, :] + weights @ accelerations
         for row in rows:
-            self._note(row, row * self.spacing)
+            self._note(row, float(self.times[row]))
         self.kept = rows.stop
 
     def _note(self, row: int, time: float) -> None:

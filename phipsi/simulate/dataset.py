@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from phipsi.simulate.extras import need
+from phipsi.extras import need
 from phipsi.simulate.labels import DERIVED, TAKEN, coordinate_labels, speed_labels
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from phipsi.errors import InputError, name_choices
 from phipsi.model.model import Model
 from phipsi.simulate import dataset
 from phipsi.simulate.labels import coordinate_labels, speed_labels
-from phipsi.simulate.whole_file import checked_path, checked_suffix, replacing
+from phipsi.whole_file import checked_path, checked_suffix, replacing
 
 if TYPE_CHECKING:
     from phipsi.simulate.trajectory import Trajectory

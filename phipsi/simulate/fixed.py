@@ -9,7 +9,7 @@ import numpy as np
 
 from phipsi.simulate.arrays import RUNAWAY, ArrayStepper
 from phipsi.simulate.progress import Progress
-from phipsi.simulate.setup import Setup, ask
+from phipsi.simulate.setup import Setup, ask, kept_steps
 
 if TYPE_CHECKING:
     from phipsi.simulate.stepping import Stepper
@@ -30,7 +30,7 @@ class Run:
 
     Attributes:
         kept: how many states are there, the first counted.
-        q, v: (*batch, 1 + steps // every, n).
+        q, v: (*batch, kept in all, n): the first, each `every`, the last.
         tau: what a function of control has given at the kept states; else None.
     """
 
@@ -40,7 +40,7 @@ class Run:
         self.given = setup.given()
         self.state = setup.state()
         self.batch = self.state[0].shape[:-1]
-        self.q, self.v = setup.room(1 + setup.steps // every)
+        self.q, self.v = setup.room(len(kept_steps(setup.steps, every)))
         self.tau = np.zeros(self.v.shape) if setup.control else None
         self.q[..., 0, :], self.v[..., 0, :] = self.state[:2]
         self.kept = 1
@@ -61,15 +61,18 @@ class Run:
     # -- tau is known ----------------------------------------------------------------------
 
     def _by_stretches(self) -> None:
-        rows, longest = self.q.shape[-2] - 1, self._longest()
+        rows, rest = divmod(self.setup.steps, self.every)
+        longest = self._longest()
         at_once = longest // self.every
         while self.kept <= rows:
             first = (self.kept - 1) * self.every
             if at_once:
                 self._rows(first, min(at_once, rows + 1 - self.kept))
             else:
-                self._row(first, longest)
+                self._row(first, self.every, longest)
             self.progress.at((self.kept - 1) * self.every * self.setup.h)
+        if rest:
+            self._row(rows * self.every, rest, longest)
 
     def _longest(self) -> int:
         """Steps at once: few enough for the cache, and for those who wait."""
@@ -92,11 +95,11 @@ class Run:
         self._steps(out, self.every, first)
         self.kept += count
 
-    def _row(self, first: int, longest: int) -> None:
-        """To the next kept state, which is far."""
+    def _row(self, first: int, count: int, longest: int) -> None:
+        """To the next kept state, so many steps away, which may be far."""
         done = 0
-        while done < self.every:
-            inner = min(longest, self.every - done)
+        while done < count:
+            inner = min(longest, count - done)
             self._steps(self._room(), inner, first + done)
             done += inner
             self.progress.at((first + done) * self.setup.h)
@@ -127,9 +130,9 @@ class Run:
     def _by_single_steps(self) -> None:
         """It is asked once for each step; where the last one ends, its forces still hold."""
         assert self.tau is not None
-        h, every = self.setup.h, self.every
+        h, every, steps = self.setup.h, self.every, self.setup.steps
         one, other = self._room(), self._room()
-        for n in range((self.q.shape[-2] - 1) * every):
+        for n in range(steps):
             tau = ask(self.setup, n * h, *self.state[:2])
             if n % every == 0:
                 self.tau[..., n // every, :] = tau
@@ -140,7 +143,7 @@ class Run:
                 self._look(tau, 1, n)
             self.state = last
             one, other = other, one
-            if (n + 1) % every == 0:
+            if (n + 1) % every == 0 or n + 1 == steps:
                 self.tau[..., self.kept, :] = tau
                 self._keep()
             self.progress.at((n + 1) * h)

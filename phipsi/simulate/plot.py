@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phipsi.errors import InputError
-from phipsi.simulate.extras import need
+from phipsi.extras import need
 from phipsi.simulate.panels import Line, Panel, make_panels
-from phipsi.simulate.whole_file import checked_suffix, replacing
+from phipsi.whole_file import checked_suffix, replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from phipsi.simulate.adaptive import AdaptiveRun
 from phipsi.simulate.fixed import Run
 from phipsi.simulate.methods import FIXED
 from phipsi.simulate.progress import Progress
-from phipsi.simulate.setup import Setup, check_count, make_setup, steps_of
+from phipsi.simulate.setup import Setup, check_count, kept_steps, make_setup, steps_of
 from phipsi.simulate.trajectory import Trajectory
 
 
@@ -56,7 +56,7 @@ def simulate(
             than a step, as on light fingers, "midpoint", or "euler" if it is very strong.
         dt: s; the length of a step, or for "dopri" the time between kept states. It is shortened
             to fit the duration.
-        every: every so many states are kept.
+        every: every so many states are kept, and the last.
         tolerance: of "dopri", for each step, absolute and relative.
         losses: whether joints have the damping and friction of their file. Friction rises from
             zero over a small speed, see `phipsi.simulate.forces`.
@@ -65,8 +65,8 @@ def simulate(
         backend: that of `pp.compile`.
 
     Returns:
-        the states at equal times, with the forces of the motors; after Ctrl-C those that there
-        are, with `complete` False.
+        the states at equal times and at the end, with the forces of the motors; after Ctrl-C
+        those that there are, with `complete` False.
 
     Raises:
         InputError: for arguments of wrong shape, type or value.
@@ -120,15 +120,15 @@ def rollout(
         dt: s, the length of a step.
         steps: how many.
         integrator: "rk4", "euler" or "midpoint"; None to choose as `simulate` does.
-        every: every so many states are kept.
+        every: every so many states are kept, and the last.
         losses: whether joints have the damping and friction of their file.
         limits: whether motors have the largest efforts of their file.
         progress: whether to show a bar.
         backend: that of `pp.compile`.
 
     Returns:
-        q is (*batch, 1 + steps // every, nq), its first state q0. The forces of a law are not
-        kept.
+        q is (*batch, kept, nq), its first state q0, with 1 + steps / every states kept, rounded
+        up. The forces of a law are not kept.
 
     Raises:
         InputError: for arguments of wrong shape, type or value.
@@ -161,9 +161,10 @@ def _trajectory(
 ) -> Trajectory:
     """What was computed, without copies."""
     q, v = run.q[..., : run.kept, :], run.v[..., : run.kept, :]
+    steps = kept_steps(asked.steps, every)[: run.kept]
     tau = None
     if run.tau is not None or asked.tau.any() or keep_law:
-        rows = np.minimum(np.arange(run.kept) * every, asked.tau.shape[-2] - 1)
+        rows = np.minimum(steps, asked.tau.shape[-2] - 1)
         given = asked.tau[..., rows, :] if run.tau is None else run.tau[..., : run.kept, :]
         tau = np.broadcast_to(asked.motors(q, v, given), v.shape)
     for array in (q, v, tau):
@@ -175,5 +176,4 @@ def _trajectory(
         "every": every,
         **run.about,
     }
-    times = asked.h * every * np.arange(run.kept)
-    return Trajectory(asked.model, times, q, v, tau, complete, about)
+    return Trajectory(asked.model, asked.h * steps, q, v, tau, complete, about)

@@ -250,6 +250,15 @@ def steps_of(duration: Any, dt: Any) -> tuple[int, float]:
     return steps, whole / steps
 
 
+def kept_steps(steps: int, every: int) -> np.ndarray:
+    """After how many steps states are kept: each `every`, and the last.
+
+    >>> kept_steps(10, 4)
+    array([ 0,  4,  8, 10])
+    """
+    return np.minimum(every * np.arange(1 - (-steps // every)), steps)
+
+
 def ask(setup: Setup, time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """What a function of control gives, (*batch, nv), or an error that says when.
 

@@ -103,6 +103,8 @@ class Stepper:
         sizes = list(self.method.state.values())
         rows = {name: (kept * inner,) if name in varying else () for name in self.given}
         tables = np.array([kept, inner], np.int64)
+        tasks, calls = self._recorder.tasks, self._recorder.calls
+        operations = kept * inner * sum(len(tasks[x.kernel].live()) for x in calls)
         plan = Plan(
             self._target,
             [*((n,) for n in sizes), *((*rows[name], n) for name, n in self.given.items())],
@@ -113,6 +115,7 @@ class Stepper:
             work=8 * self._target.lanes * work,
             tables=tables.ctypes.data,
             keep=(code, single, tables, self._kernels),
+            operations=operations,
         )
         return make_gufunc(plan, "steps", f"Steps of {self.method.name}."), plan
 
@@ -134,7 +137,8 @@ class Stepper:
             for lanes in (self._target.lanes, 1):
                 addresses = [x.codes[lanes].address("kernel") for x in self._kernels]
                 text = write_steps(steps, addresses, lanes, own)
-                codes.append(compile_module(text, replace(self._target, lanes=lanes)))
+                chosen = replace(self._target, lanes=lanes)
+                codes.append(compile_module(text, chosen, kept=False))  # addresses are in it
             self._codes[varying] = (*codes, own + steps.work)
         return self._codes[varying]
 

@@ -25,11 +25,12 @@ class Bounds:
         """Points (n, 3) in the frame of a body, or of the world."""
         self._points.setdefault(body, []).append(np.asarray(points, dtype=float).reshape(-1, 3))
 
-    def box(self, poses: np.ndarray) -> Box:
+    def box(self, poses: np.ndarray, world: bool = True) -> Box:
         """A box in the world that holds all points.
 
         Args:
             poses: of the bodies, (*batch, n, 4, 4); the box holds the points of them all.
+            world: whether it holds what is fixed in the world, too.
 
         >>> bounds = Bounds()
         >>> bounds.add(0, [[0, 0, 0], [1, 2, 3]])
@@ -40,7 +41,7 @@ class Bounds:
         for body, parts in self._points.items():
             points = np.concatenate(parts)
             if body == WORLD:
-                placed.append(points)
+                placed += [points] if world else []
             else:
                 pose = poses[..., body, :, :]
                 turned = np.einsum("...ij,nj->...ni", pose[..., :3, :3], points)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from phipsi.errors import ModelError
+from phipsi.extras import need
 from phipsi.model.geometry import Color
-from phipsi.simulate.extras import need
 
 KEPT_FILES = 256
 CREASE = math.radians(30.0)  # faces that meet at more are not shaded as one

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from phipsi.errors import InputError
 from phipsi.model.model import Model
 from phipsi.simulate.trajectory import Trajectory
-from phipsi.simulate.whole_file import checked_path, replacing
 from phipsi.view.scene import Scene
 from phipsi.view.server import close_server, open_server
 from phipsi.view.stage import set_stage
 from phipsi.view.subject import Subject, subject_of
+from phipsi.whole_file import checked_path, replacing
 
 LARGE = 50e6  # bytes of a page that browsers load slowly
 MOST_FRAMES = 240.0  # a second
@@ -71,7 +71,7 @@ def render(subject: Subject, fps: float) -> tuple[str, list[str]]:
     server = open_server(model.name)
     try:
         scene = Scene(server, model, poses[0])
-        set_stage(server, model, scene.bounds, poses)
+        set_stage(server, scene, poses)
         film = server.get_scene_serializer()
         for pose in poses:
             scene.move(pose)

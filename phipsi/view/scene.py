@@ -1,4 +1,4 @@
-"""A machine in a viser scene: one node for each body, and below it what there is to see."""
+"""A machine in a viser scene: a node for each body and for the world, below it what is seen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from phipsi.model.tree import WORLD, WORLD_NAME
 from phipsi.view.bounds import Bounds
 from phipsi.view.shapes import add_ellipsoid, add_lines, add_visual, quaternions
 from phipsi.view.skeleton import bones, depth_color, inertia_ellipsoid, joint_axes
+from phipsi.view.travel import middle_of_roots, shifted
 
+WORLD_NODE = f"/{WORLD_NAME}"
 AXIS_COLOR, BONE_COLOR = (30, 30, 36), (130, 130, 140)
 AXIS_LENGTH = 0.1  # of the machine's size, and no more than this:
 LONGEST_AXIS = 0.3  # m
@@ -33,14 +35,22 @@ class Scene:
         server: of viser.
         model: the machine.
         poses: of its bodies at first, (n, 4, 4).
+
+    Attributes:
+        bounds: of what is drawn.
+        problems: a line for each visual that cannot be shown.
+        home: where the middle of the roots stays to be seen, the world passing by; None
+            if the world stays, and the machine moves in it.
     """
 
     def __init__(self, server: Any, model: Model, poses: np.ndarray):
-        self._server, self._scene, self._model = server, server.scene, model
+        self._server, self._scene, self.model = server, server.scene, model
         self.bounds = Bounds()
-        self.problems: list[str] = []  # a line for each visual that cannot be shown
+        self.problems: list[str] = []
+        self.home: np.ndarray | None = None
         self._nodes: dict[Group, list[tuple[int, Any]]] = {}  # and the body each is on
         self._names = [f"/{k} {_plain(body.name)}" for k, body in enumerate(model.bodies)]
+        self._world = self._scene.add_frame(WORLD_NODE, show_axes=False)
         self._frames = [
             self._scene.add_frame(name, show_axes=False, wxyz=turn, position=place)
             for name, turn, place in zip(self._names, *_apart(poses), strict=True)
@@ -58,7 +68,12 @@ class Scene:
 
     def move(self, poses: np.ndarray) -> None:
         """Put the bodies at these poses, (n, 4, 4). What stays is not sent."""
+        travel = np.zeros(3)
+        if self.home is not None:
+            travel = middle_of_roots(self.model, poses) - self.home
+            poses = shifted(poses, travel)
         with self._server.atomic():
+            self._world.position = -travel
             for frame, turn, place in zip(self._frames, *_apart(poses), strict=True):
                 frame.wxyz, frame.position = turn, place
 
@@ -76,8 +91,8 @@ class Scene:
 
     def _draw_visuals(self) -> None:
         nodes = self._nodes["shapes"] = []
-        for number, visual in enumerate(self._model.visuals):
-            owner = f"/{WORLD_NAME}" if visual.body == WORLD else self._names[visual.body]
+        for number, visual in enumerate(self.model.visuals):
+            owner = WORLD_NODE if visual.body == WORLD else self._names[visual.body]
             try:
                 added, points = add_visual(self._scene, f"{owner}/shape {number}", visual)
             except PhipsiError as error:
@@ -90,28 +105,28 @@ class Scene:
         """Bodies without shapes take the room of their ellipsoids and lines."""
         for body in self._bare:
             self.bounds.add(body, np.zeros((1, 3)))
-            self.bounds.add(body, bones(self._model, body))
-            ellipsoid = inertia_ellipsoid(self._model.bodies[body].inertia)
+            self.bounds.add(body, bones(self.model, body))
+            ellipsoid = inertia_ellipsoid(self.model.bodies[body].inertia)
             if ellipsoid is not None:
                 self.bounds.add(body, ellipsoid.tips)
 
     def _draw_inertias(self) -> None:
         nodes = self._nodes["inertias"] = []
-        for k, body in enumerate(self._model.bodies):
+        for k, body in enumerate(self.model.bodies):
             ellipsoid = inertia_ellipsoid(body.inertia, self.size)
             if ellipsoid is not None:
-                color = depth_color(self._model.tree.depth[k])
+                color = depth_color(self.model.tree.depth[k])
                 node = add_ellipsoid(self._scene, f"{self._names[k]}/inertia", ellipsoid, color)
                 nodes.append((k, node))
 
     def _draw_joints(self) -> None:
         nodes = self._nodes["joints"] = []
         length = min(AXIS_LENGTH * self.size, LONGEST_AXIS)
-        for k, joint in enumerate(self._model.joints):
+        for k, joint in enumerate(self.model.joints):
             name, axes = self._names[k], joint_axes(joint.kind)
             across = 0.5 * length * np.stack([-axes, axes], axis=1)
             drawn = add_lines(self._scene, f"{name}/axes", across, AXIS_COLOR, 0.06 * length)
-            lines = bones(self._model, k)
+            lines = bones(self.model, k)
             drawn += add_lines(self._scene, f"{name}/bones", lines, BONE_COLOR, 0.04 * length)
             nodes += [(k, node) for node in drawn]
             self._frames[k].axes_length, self._frames[k].axes_radius = length, 0.03 * length

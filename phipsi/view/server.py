@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from phipsi.errors import BackendError, InputError
-from phipsi.simulate.extras import need
+from phipsi.extras import need
 
 HOST = "127.0.0.1"  # no other machine can reach it
 FIRST_PORT = 8080

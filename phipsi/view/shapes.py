@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from phipsi.extras import need
 from phipsi.model.geometry import Box, Color, Cylinder, Mesh, Sphere, Visual
-from phipsi.simulate.extras import need
 from phipsi.view.bounds import box_corners
 from phipsi.view.meshes import Surface, read_mesh
 from phipsi.view.skeleton import Ellipsoid, Rgb

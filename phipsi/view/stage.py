@@ -8,34 +8,38 @@ from typing import Any
 import numpy as np
 
 from phipsi.model.model import Model
-from phipsi.model.tree import WORLD
 from phipsi.view.bounds import FIELD_OF_VIEW, Bounds, Box, box_corners, camera_position, turn_z_to
+from phipsi.view.scene import WORLD_NODE, Scene
 from phipsi.view.shapes import quaternions
+from phipsi.view.travel import middle_of_roots, roots_gone_far, shifted
 
-FAR = 4.0  # sizes of the machine
 
-
-def set_stage(server: Any, model: Model, bounds: Bounds, poses: np.ndarray) -> Any:
+def set_stage(server: Any, scene: Scene, poses: np.ndarray) -> Any:
     """Put up, ground and camera where they suit a machine and its motion.
 
     Up is against gravity, z where there is none. The ground is a grid through
     the origin of the world, or through the lowest point of a machine that
-    begins below it. What moves below it for the most part, as a pendulum or a
-    fall, has it below the whole motion. All of it suits the beginning alone
-    where a machine travels far.
+    begins below it. What moves below it for the most part, as a pendulum, has
+    it below the whole motion. The view goes along with a machine that travels
+    far; where only a part of it does, all suits the beginning.
 
     Args:
         server: of viser.
-        model: the machine.
-        bounds: of what is drawn of it.
-        poses: that it goes through, (T, n, 4, 4).
+        scene: with the machine in it; is told its `home` if the view goes along.
+        poses: that the machine goes through, (T, n, 4, 4).
 
     Returns:
         The handle of the ground.
     """
+    model, bounds = scene.model, scene.bounds
+    far = roots_gone_far(model, bounds, poses)
+    if far.size and far.all():
+        scene.home = middle_of_roots(model, poses[0])
+        poses = shifted(poses, middle_of_roots(model, poses) - scene.home)
     g = np.array(model.gravity)
     up = -g / np.linalg.norm(g) if g.any() else np.array([0.0, 0.0, 1.0])
-    low, high = framed = bounds.box(in_frame(model, bounds, poses))
+    stays = scene.home is None  # the world
+    low, high = framed = bounds.box(in_frame(model, bounds, poses), world=stays)
     size = max(float(np.linalg.norm(high - low)), 1e-3)
     server.scene.set_up_direction(up)
     camera = server.initial_camera
@@ -44,7 +48,7 @@ def set_stage(server: Any, model: Model, bounds: Bounds, poses: np.ndarray) -> A
     camera.fov, camera.near, camera.far = float(FIELD_OF_VIEW), 0.005 * size, 200.0 * size
     section = 10.0 ** math.ceil(math.log10(size) - 0.5)  # 1 m for machines of 0.3 to 3 m
     return server.scene.add_grid(
-        "/ground",
+        f"{WORLD_NODE}/ground",
         infinite_grid=True,
         cell_size=0.1 * section,
         section_size=section,
@@ -52,33 +56,19 @@ def set_stage(server: Any, model: Model, bounds: Bounds, poses: np.ndarray) -> A
         section_color=(190, 190, 200),
         fade_distance=12.0 * size,
         wxyz=quaternions(turn_z_to(up)),
-        position=up * ground_height(up, bounds.box(poses[:1]), framed),
+        position=up * ground_height(up, bounds.box(poses[:1], world=stays), framed),
     )
 
 
 def in_frame(model: Model, bounds: Bounds, poses: np.ndarray) -> np.ndarray:
-    """The poses that the camera is to see: all, or the first of a machine that goes far.
-
-    A root that travels more than four times the size of the machine would leave it a few points
-    high in a picture of the whole way.
+    """The poses that the camera is to see: all, or the first where a part goes far.
 
     Args:
         model: the machine.
         bounds: of what is drawn of it.
         poses: that it goes through, (T, n, 4, 4).
-
-    >>> import phipsi as pp
-    >>> bounds, poses = Bounds(), np.tile(np.eye(4), (3, 1, 1, 1))
-    >>> bounds.add(0, [[0, 0, 0], [0, 0, 1]])
-    >>> poses[:, 0, 2, 3] = 0.0, -1.0, -9.0
-    >>> [len(in_frame(pp.chain(1), bounds, poses[:n])) for n in (2, 3)]
-    [2, 1]
     """
-    low, high = bounds.box(poses[:1])
-    roots = [k for k, body in enumerate(model.bodies) if body.parent == WORLD]
-    ways = np.ptp(poses[..., :3, 3][:, roots], axis=0)
-    is_far = np.linalg.norm(ways, axis=-1) > FAR * max(float(np.linalg.norm(high - low)), 1e-3)
-    return poses[:1] if is_far.any() else poses
+    return poses[:1] if roots_gone_far(model, bounds, poses).any() else poses
 
 
 def ground_height(up: np.ndarray, first: Box, whole: Box) -> float:

@@ -56,7 +56,7 @@ class Viewer:
             gui = self._server.gui
             gui.main_panel.dock_right()
             self._scene = Scene(self._server, self._model, poses[0])
-            self._ground = set_stage(self._server, self._model, self._scene.bounds, poses)
+            self._ground = set_stage(self._server, self._scene, poses)
             if isinstance(shown, Trajectory):
                 self._player = Player(gui, shown, member, self._move)
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from phipsi.lowering import blocks, rigid, transforms
+from phipsi.lowering.rigid import Moments
 from phipsi.lowering.seat import Seat, step
 from phipsi.scalars import Scalar
 from phipsi.spatial import Matrix, Vector
@@ -17,6 +18,8 @@ def momentum(seat: Seat, V: Vector) -> list[Scalar]:
     F = m (v + omega x c), N = J_c omega + c x F.
     """
     body = seat.link.inertia
+    if isinstance(body, Moments):
+        return body.momentum(V)
     omega, v = V[:3], V[3:]
     F = blocks.scale(body.mass, blocks.add(v, blocks.cross(omega, body.com)))
     N = blocks.add(blocks.apply(body.rotational, omega), blocks.cross(body.com, F))
@@ -31,6 +34,8 @@ def gyroscopic(seat: Seat, V: Vector) -> list[Scalar]:
     force, for what v x (m v) adds and takes away cancels [001 (11)].
     """
     body = seat.link.inertia
+    if isinstance(body, Moments):
+        return body.gyroscopic(V)
     omega, v = V[:3], V[3:]
     turning = blocks.cross(omega, blocks.add(v, blocks.cross(omega, body.com)))
     F = blocks.scale(body.mass, turning)
@@ -46,6 +51,8 @@ def newton_euler(seat: Seat, A: Vector, V: Vector) -> list[Scalar]:
     omega x (J_c omega) + c x F [001 (9), (10)].
     """
     body = seat.link.inertia
+    if isinstance(body, Moments):
+        return body.newton_euler(A, V)
     alpha, omega = A[:3], V[:3]
     turning = blocks.cross(omega, blocks.add(V[3:], blocks.cross(omega, body.com)))
     along = blocks.add(A[3:], blocks.cross(alpha, body.com))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from phipsi import spatial
 from phipsi.lowering import blocks, transforms
+from phipsi.lowering.rigid import Moments
 from phipsi.lowering.seat import Seat, step
 from phipsi.scalars import Scalar
 from phipsi.spatial import Matrix, Vector
@@ -66,6 +67,10 @@ def link_pose(seat: Seat, pose: Vector) -> list[Scalar]:
 def potential(seat: Seat, pose: Vector) -> list[Scalar]:
     """-m g . x of the mass centre."""
     body, g = seat.link.inertia, seat.model.gravity
+    if isinstance(body, Moments):
+        along = blocks.times(body.mass, blocks.dot(g, pose[9:]))
+        across = blocks.dot(g, blocks.apply(_axes(pose), body.first))
+        return [blocks.negative(blocks.plus(along, across))]
     x = blocks.add(pose[9:], blocks.apply(_axes(pose), body.com))
     return [blocks.dot([-body.mass * y for y in g], x)]
 

@@ -1,0 +1,90 @@
+"""What is kept on disk between processes, and where.
+
+    PHIPSI_CACHE        a directory, or "off"
+    PHIPSI_CACHE_SIZE   how much it may hold, in MB; 512 if it is not set
+
+Both are read at each use. Without them the directory is `phipsi` where the system
+keeps such things: in $XDG_CACHE_HOME or ~/.cache, on macOS in ~/Library/Caches, on
+Windows in %LOCALAPPDATA%.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+
+from phipsi.backends.storage import Store
+from phipsi.backends.trust import complain
+
+SIZE = 512  # MB
+MEGABYTE = 1_000_000
+
+
+def store() -> Store | None:
+    """Where things are kept; None if nothing is to be kept, or nowhere.
+
+    >>> import tempfile
+    >>> from unittest import mock
+    >>> with (
+    ...     tempfile.TemporaryDirectory() as folder,
+    ...     mock.patch.dict(os.environ, PHIPSI_CACHE=folder),
+    ... ):
+    ...     store().directory == folder
+    True
+    """
+    place = directory()
+    return None if is_off() or place is None else _store(place, bound())
+
+
+def made_once(kind: str, key: bytes, make: Callable[[], bytes]) -> bytes:
+    """What is kept, or what `make` returns, which is then kept; see `Store.made_once`.
+
+    Args:
+        kind: a word in small letters.
+        key: a digest of all that the result of `make` depends on.
+        make: what to do if there is nothing.
+    """
+    kept = store()
+    return make() if kept is None else kept.made_once(kind, key, make)
+
+
+def is_off() -> bool:
+    """Whether the environment says that nothing is to be kept."""
+    return os.environ.get("PHIPSI_CACHE", "").strip().lower() == "off" or not bound()
+
+
+def directory() -> str | None:
+    """Where things are kept, or would be if it were not off; None for want of a home."""
+    chosen = os.environ.get("PHIPSI_CACHE", "").strip()
+    if chosen and chosen.lower() != "off":
+        return os.path.abspath(os.path.expanduser(chosen))
+    if sys.platform == "win32":
+        above = os.environ.get("LOCALAPPDATA", "")
+    elif sys.platform == "darwin":
+        above = os.path.expanduser("~/Library/Caches")
+    else:
+        above = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(above):  # as its standard says
+            above = os.path.expanduser("~/.cache")
+    return os.path.join(above, "phipsi") if os.path.isabs(above) else None
+
+
+def bound() -> int:
+    """How much may be kept, bytes."""
+    text = os.environ.get("PHIPSI_CACHE_SIZE", "").strip() or str(SIZE)
+    try:
+        size = float(text)
+    except ValueError:
+        size = math.nan
+    if not 0.0 <= size < math.inf:
+        complain("PHIPSI_CACHE_SIZE", f"{text!r} is no number of MB; {SIZE} is taken")
+        size = SIZE
+    return int(size * MEGABYTE)
+
+
+@lru_cache(maxsize=8)
+def _store(place: str, size: int) -> Store:
+    return Store(place, size)

@@ -1,0 +1,498 @@
+"""A function of arrays, whatever it computes: how it is called, and where its code is.
+
+__call__        ordinary arrays go to machine code directly: an entry, or the ufunc
+_carefully      whatever else was passed is looked at, named if it is wrong, converted
+_run            machine code; what it complains of is computed again by the interpreter
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phipsi.errors import BackendError, InputError
+from phipsi.graph.graph import GraphTooLargeError
+from phipsi.lowering.inputs import checked_points
+from phipsi.model.model import Model
+
+if TYPE_CHECKING:
+    from phipsi.backends.job import Computation
+    from phipsi.backends.machine_code import MachineCode
+    from phipsi.function.derivative import Derivative
+
+LANES = {"double": (1, 2, 4, 8), "float": (1, 2, 4, 8, 16)}  # states side by side
+CODES = 32  # for so many choices of the bodies that points are on
+PATIENCE = 1.0  # seconds of compiling after which a person at a terminal is told
+KINDS: dict[str, np.dtype] = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
+
+Lists = Mapping[tuple, Sequence[Any]]  # of points: those that letters name, and those passed
+Bodies = dict[tuple, list[int]]  # of each list of points, the bodies that they are on
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a function is compiled.
+
+    Args:
+        backend: "llvm" or "numpy".
+        unroll: whether loops are unrolled; None to decide by size.
+        lanes: states side by side; None for as many as registers hold.
+        real: what numbers are, "double" or "float".
+        threads: that batches are shared among; None for the package's default.
+    """
+
+    backend: str = "numpy"
+    unroll: bool | None = None
+    lanes: int | None = None
+    real: str = "double"
+    threads: int | str | None = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """Arguments that were looked at.
+
+    Args:
+        batch: their common one.
+        is_complex: whether some are complex, so that only the interpreter takes them.
+        points: the lists of points.
+        packed: makes the arguments of machine code of them.
+        exact: computes the results by the interpreter; SolveError where there are none.
+    """
+
+    batch: tuple[int, ...]
+    is_complex: bool
+    points: Lists
+    packed: Callable[[], list[np.ndarray]]
+    exact: Callable[[], Sequence[np.ndarray]]
+
+
+class ArrayFunction(ABC):
+    """A function of arrays on a machine, as machine code where there can be any.
+
+    Attributes:
+        model: the machine.
+        inputs: the names of its arguments, in order.
+        outputs: what it computes, as text, one for each result.
+        varying: the arguments that derivatives are by.
+        backend: "llvm" or "numpy".
+        dtype: of its numbers in machine code, and of its results.
+    """
+
+    model: Model
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    varying: tuple[str, ...]
+    _order: tuple[str, ...]  # arguments that go to machine code as they are; none if some do not
+    _skips: bool  # whether the second argument, v, is not among them
+    _passes_points: bool
+
+    def __init__(self, model: Model, several: bool, options: Options):
+        self.model, self.options = model, options
+        self.backend, self.dtype = options.backend, KINDS[options.real]
+        self._several = several
+        self._codes: dict[tuple, MachineCode | None] = {}
+        self._code: MachineCode | None = None  # where points need not be looked at
+        self._quick: Callable | None = None  # its entry for ordinary arrays
+
+    # -- what differs --------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def _text(self) -> str:
+        """What it computes, for messages."""
+
+    @abstractmethod
+    def _call(self, values: dict[str, Any]) -> Call:
+        """Arguments by name, looked at; InputError for what is wrong."""
+
+    @abstractmethod
+    def _computation(self, bodies: Bodies) -> Computation | None:
+        """What is compiled for points on these bodies; None where some argument is empty."""
+
+    @abstractmethod
+    def _lists(self, passed: Sequence[Any]) -> Lists:
+        """The lists of points that letters stand for: their own, and the one passed."""
+
+    @abstractmethod
+    def _buffer(self, name: str, values: Mapping[str, Any]) -> Any:
+        """What machine code reads an argument from: the user's array, or positions of points."""
+
+    @abstractmethod
+    def _check_missing(self, values: Mapping[str, Any]) -> None:
+        """InputError where an argument that is needed is missing, or None."""
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def __call__(self, /, *arguments: Any, **named: Any) -> Any:
+        """The value of the expression, or a tuple of those of several.
+
+        Args:
+            arguments: in the order of `inputs`, each (*batch, n); the batches broadcast.
+            named: the same by name, and `out`: an array, or a tuple of those, for the results;
+                `threads`: that the batch is shared among, if it is large.
+        """
+        threads = named.pop("threads", None) if named else None
+        code = self._code
+        if code is None:
+            return self._carefully(arguments, named, threads)
+        direct = self._placed(arguments, named) if named or self._skips else arguments
+        if len(direct) == len(self._order):
+            quick = self._quick
+            if quick is not None and threads is None:
+                result = quick(*direct)
+                if result is not None:
+                    return result
+            way = code.way(self.options.threads if threads is None else threads)
+            before = way.counter[0]
+            try:
+                result = way.gufunc(*direct)
+            except (TypeError, ValueError, NotImplementedError):
+                return self._carefully(arguments, named, threads)
+            if way.counter[0] == before and _are_plain(result):
+                return (result,) if self._several and type(result) is not tuple else result
+        return self._carefully(arguments, named, threads)
+
+    def _placed(self, arguments: tuple, named: dict[str, Any]) -> tuple:
+        """All arguments in the order of machine code; none if something else is asked for."""
+        values = dict(zip(self.inputs, arguments, strict=False))
+        if len(arguments) > len(values) or not values.keys().isdisjoint(named):
+            return ()
+        values |= named
+        if self._skips and values.get("v", self) is None:
+            del values["v"]
+        is_all = values.keys() == set(self._order)
+        return tuple(values[name] for name in self._order) if is_all else ()
+
+    def _carefully(
+        self, arguments: Sequence[Any], named: dict[str, Any], threads: int | str | None = None
+    ) -> Any:
+        """A call whose arguments are looked at first, and named if they are wrong."""
+        named = dict(named)
+        out = named.pop("out", None)
+        call = self._call(self._by_name(arguments, named))
+        code = None if call.is_complex else self._compiled(call)
+        if code is None:
+            results = self._exact(call)
+            if out is not None:
+                results = self._copied(results, out)
+        else:
+            results = self._run(code, call, out, threads)
+        return tuple(results) if self._several else results[0]
+
+    def _by_name(self, arguments: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+        """Arguments by their names, or InputError."""
+        if len(arguments) > len(self.inputs):
+            raise InputError(
+                f"{len(arguments)} arguments for `{self._text}`; expected {', '.join(self.inputs)}"
+            )
+        values = dict(zip(self.inputs, arguments, strict=False))
+        for name, value in named.items():
+            if name in values:
+                raise InputError(f"{name} is given twice, by place and by name")
+            values[name] = value
+        self._check_missing(values)
+        return values
+
+    def _run(
+        self, code: MachineCode, call: Call, out: Any, threads: int | str | None
+    ) -> Sequence[np.ndarray]:
+        """Machine code on arguments that are known to fit; what it complains of is looked at."""
+        arguments = [np.asarray(x, self.dtype) for x in call.packed()]
+        way = code.way(self.options.threads if threads is None else threads)
+        before = way.counter[0]
+        if out is None:
+            results = way.gufunc(*arguments)
+        else:
+            results = way.gufunc(*arguments, out=self._checked_out(out, code, call))
+        if way.counter[0] != before:
+            exact = self._exact(call)  # SolveError if it is right
+            return self._copied(exact, out) if out is not None else exact
+        return [results] if len(self.outputs) == 1 else list(results)
+
+    def _exact(self, call: Call) -> Sequence[np.ndarray]:
+        """The results by the interpreter, in the precision of the function."""
+        results = call.exact()
+        return results if self.dtype == np.float64 else [self._rounded(x) for x in results]
+
+    def _rounded(self, result: np.ndarray) -> np.ndarray:
+        return result if np.iscomplexobj(result) else result.astype(self.dtype)
+
+    # -- machine code --------------------------------------------------------------------------
+
+    @property
+    def gufunc(self) -> np.ufunc:
+        """The NumPy function underneath, of `dtype` only: no error of its own, NaN goes through.
+
+        Its inputs are q, v where speeds appear, the free letters, blocks of operators one
+        after the other in one vector, and where points are written into the expression the
+        positions of all of them on their bodies, in one vector; then parameters.
+        """
+        return self._only_code("NumPy function").way(self.options.threads).gufunc
+
+    def _only_code(self, what: str) -> MachineCode:
+        """The machine code that serves every call, or BackendError."""
+        if self.backend != "llvm":
+            raise BackendError(f"the backend {self.backend!r} makes no {what}")
+        if self._passes_points:
+            raise BackendError(
+                f"this function takes points, and has one {what} for each choice of "
+                "bodies; write the points into the expression, as J(pp.point(...))"
+            )
+        code = self._compiled_at(self._lists(()))
+        if code is None:
+            raise BackendError(
+                f"`{self._text}` has no machine code on {self.model.name!r}: it is empty, or has "
+                "no value in any state"
+            )
+        return code
+
+    def _compiled(self, call: Call) -> MachineCode | None:
+        """The code for the bodies that points are on; None where there is nothing to compile."""
+        return self._compiled_at(call.points) if self.backend == "llvm" else None
+
+    def _compiled_at(self, lists: Lists) -> MachineCode | None:
+        bodies = self._bodies(lists)
+        key = tuple((key, *several) for key, several in bodies.items())
+        with suppress(KeyError):
+            return self._codes[key]
+        from phipsi.backends.llvm import compiling  # LLVM, for those who need it
+
+        with compiling:
+            if key not in self._codes:
+                code = self._compile(bodies)
+                while len(self._codes) >= CODES:
+                    del self._codes[next(iter(self._codes))]
+                self._codes[key] = code
+                if not key:
+                    self._found(code)
+            return self._codes[key]
+
+    def _bodies(self, lists: Lists) -> Bodies:
+        """Of lists of points, the bodies that they are on."""
+        checked = {key: checked_points(several) for key, several in lists.items()}
+        return {key: [self.model.locate(x)[0] for x in several] for key, several in checked.items()}
+
+    def _found(self, code: MachineCode | None) -> None:
+        """Code that serves every call: no points to look at."""
+        self._code = code
+        alone = self._several and len(self.outputs) == 1  # the result is a tuple of one
+        if code is not None and self._order and not alone:
+            self._quick = code.way(self.options.threads).entry
+
+    def _compile(self, bodies: Bodies) -> MachineCode | None:
+        from phipsi.backends.machine_code import compile_job
+
+        job = self._computation(bodies)
+        if job is None:
+            return None
+        with _told(f"compiling `{self._text}` for {self.model.name!r}"):
+            try:
+                return compile_job(job, self.options.unroll, self.options.lanes)
+            except ZeroDivisionError:
+                return None  # no state has a value; the interpreter says why
+            except GraphTooLargeError:
+                return self._too_large()
+
+    def _too_large(self) -> MachineCode | None:
+        """What is done where there are too many nodes."""
+        for_what = (
+            "to be unrolled: leave unroll to phipsi, or" if self.options.unroll else "to compile:"
+        )
+        raise BackendError(
+            f"`{self._text}` on {self.model.name!r} is too large {for_what} take backend='numpy'"
+        ) from None
+
+    # -- control loops -------------------------------------------------------------------------
+
+    def bind(
+        self, /, *arguments: Any, out: Any = None, threads: int | str | None = None, **named: Any
+    ) -> Callable[[], Any]:
+        """A function without arguments on fixed arrays: it reads these, and writes those of `out`.
+
+        For control loops: what a call finds out about its arguments is found out
+        once. What is left is machine code itself, which takes the time of the
+        computation and about 0.03 microseconds. It returns the array of results,
+        always the same, or a tuple of those of several; and raises what a call
+        would raise, as for NaN or a singular state.
+
+        Args:
+            arguments: as in a call, but arrays of `dtype`, the numbers of each state side by
+                side: their contents count when the function runs. Points count as they are now.
+            out: an array for the results, or a tuple of those of several; None for new ones.
+            threads: that share a batch, if it is large.
+            named: arguments by name.
+
+        Raises:
+            InputError: for what is no such array, or arrays that overlap.
+
+        >>> import numpy as np, phipsi as pp
+        >>> from phipsi.operators import C, Mass, T
+        >>> arm = pp.examples.planar_arm(2)
+        >>> q, v, tau = np.zeros(2), np.zeros(2), np.zeros(2)
+        >>> fall = pp.compile(arm, Mass.inv @ (T - C)).bind(q, v, tau)
+        >>> q[:] = 0.1, 0.2
+        >>> fall().round(2)
+        array([-12.63,  17.13])
+        """
+        from phipsi.backends.bound import plain_bound
+        from phipsi.backends.buffers import Buffers
+
+        values = self._by_name(arguments, named)
+        job = self._computation(self._bodies(self._lists(values.get("points", ()))))
+        if job is None:
+            raise BackendError(f"`{self._text}` on {self.model.name!r} is empty: nothing to bind")
+        arrays = {name: self._buffer(name, values) for name in job.inputs}
+        outputs = out if out is None or isinstance(out, tuple) else (out,)
+        buffers = Buffers(job.inputs, arrays, job.outputs, outputs, self.dtype)
+        kept = {x: y for x, y in values.items() if x in job.inputs or x == "points"}
+        careful = partial(self._carefully, (), {**kept, "out": buffers.outputs}, threads)
+        code = None
+        if self.backend == "llvm":
+            code = self._compiled_at(self._lists(values.get("points", ())))
+        if code is None:
+            return plain_bound(careful, job.name, job.doc)
+        result = buffers.outputs if self._several else buffers.outputs[0]
+        return code.bound(buffers, careful, result, threads)
+
+    def export_c(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        points: Sequence[Any] | None = None,
+    ) -> None:
+        """Write the function as a header of C99: one file, no allocation, no dependency.
+
+        It computes one state, or a batch, and with NAME_TEST_MAIN defined holds a main
+        that compares with results of this function, to 1e-12.
+
+        Args:
+            path: of the header, written whole or not at all.
+            name: of the C function; by default that of the file.
+            points: where the function takes points, on which bodies.
+
+        Raises:
+            InputError: the file cannot be written, or names no C function.
+            BackendError: too large to be written without loops.
+            SolveError: if no state has a value.
+
+        >>> import os, tempfile, phipsi as pp
+        >>> from phipsi.operators import Mass
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pp.compile(pp.chain(2), Mass).export_c(f"{folder}/mass.h")
+        ...     os.listdir(folder)
+        ['mass.h']
+        """
+        from phipsi.function.exported import export_c
+
+        export_c(self, path, name, points)
+
+    # -- derivatives ---------------------------------------------------------------------------
+
+    @cached_property
+    def jvp(self) -> Derivative:
+        """`J t`, J being the Jacobian: how results change as arguments change along t.
+
+        A function like this one, with a direction for each argument behind: dq of
+        `integrate(q, dq)`, dv, dT and so on; those that are not passed are zero.
+        Made by forward differentiation of the graph: about as costly as two to
+        three calls of the function, whatever its size.
+
+        >>> import numpy as np, phipsi as pp
+        >>> from phipsi.operators import C, Mass, T
+        >>> arm = pp.examples.planar_arm(2)
+        >>> fall = pp.compile(arm, Mass.inv @ (T - C))
+        >>> fall.jvp.inputs
+        ('q', 'v', 'T', 'dq', 'dv', 'dT')
+        >>> q, v, tau = np.array([0.1, 0.2]), np.zeros(2), np.zeros(2)
+        >>> slope = fall.jvp(q, v, tau, dq=[1.0, 0.0])
+        >>> step = np.array([1e-6, 0.0])
+        >>> bool(np.allclose(slope, (fall(q + step, v, tau) - fall(q - step, v, tau)) / 2e-6))
+        True
+        """
+        from phipsi.function.derivative import Derivative
+
+        return Derivative(self, "jvp")
+
+    @cached_property
+    def vjp(self) -> Derivative:
+        """`J* w`, J being the Jacobian: derivatives by all arguments of the results times w.
+
+        A function like this one, with a weight w behind, of the shape of the
+        result (w0, w1, ... for several); it returns a tuple, of the shapes of the
+        arguments, but (*batch, nv) by q: along the tangents of `integrate`. Made
+        by reverse differentiation: about as costly as three to four calls of the
+        function, however many arguments there are.
+
+        >>> import numpy as np, phipsi as pp
+        >>> from phipsi.operators import U
+        >>> arm = pp.examples.planar_arm(2)
+        >>> (by_q,) = pp.compile(arm, U).vjp([0.1, 0.2], w=1.0)
+        >>> bool(np.allclose(by_q, pp.gravity_force(arm, [0.1, 0.2])))
+        True
+        """
+        from phipsi.function.derivative import Derivative
+
+        return Derivative(self, "vjp")
+
+    # -- results -------------------------------------------------------------------------------
+
+    def _checked_out(self, out: Any, code: MachineCode, call: Call) -> tuple:
+        """The arrays that results go to, or InputError."""
+        arrays = out if isinstance(out, tuple) else (out,)
+        self._check_out(arrays, [(*call.batch, *core) for core in code.outputs])
+        return arrays
+
+    def _check_out(self, arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> None:
+        if len(arrays) != len(self.outputs):
+            raise InputError(
+                f"out: expected {len(self.outputs)} arrays, one for each output, got {len(arrays)}"
+            )
+        for array, shape in zip(arrays, shapes, strict=True):
+            if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
+                kind = getattr(array, "dtype", type(array).__name__)
+                raise InputError(f"out: expected an array of {self.dtype}, got {kind}")
+            if array.shape != shape:
+                raise InputError(f"out has shape {array.shape}; expected {shape}")
+            if not array.flags.writeable:
+                raise InputError("out: the array is read-only")
+
+    def _copied(self, results: Sequence[np.ndarray], out: Any) -> list[np.ndarray]:
+        arrays = out if isinstance(out, tuple) else (out,)
+        if any(np.iscomplexobj(x) for x in results):
+            raise InputError("out takes real results; complex arguments give complex ones")
+        self._check_out(arrays, [np.shape(x) for x in results])
+        for array, result in zip(arrays, results, strict=True):
+            array[...] = result
+        return list(arrays)
+
+
+def _are_plain(results: Any) -> bool:
+    """Whether results are what other ways give: arrays of no subclass, whatever arguments were."""
+    several = results if type(results) is tuple else (results,)
+    return all(type(x) in (np.ndarray, np.float64, np.float32) for x in several)
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """A person at a terminal is told what takes so long."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    timer = threading.Timer(PATIENCE, print, [f"phipsi: {what} ..."], {"file": sys.stderr})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

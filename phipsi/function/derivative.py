@@ -1,0 +1,198 @@
+"""Derivatives of functions of arrays, as functions of arrays: made by `fn.jvp` and `fn.vjp`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phipsi.errors import BackendError, InputError
+from phipsi.function.arrays import ArrayFunction, Bodies, Call, Lists
+from phipsi.function.info import Info
+from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
+from phipsi.lowering.trace import Trace
+from phipsi.model.configuration import broadcast, check_array
+
+if TYPE_CHECKING:
+    from phipsi.backends.derivatives import Derivative as Job
+    from phipsi.backends.machine_code import MachineCode
+    from phipsi.model.model import Point
+
+LARGEST = 2_000_000  # nodes of a graph that is evaluated by NumPy where it is too long to compile
+PRODUCTS = {"jvp": "J t", "vjp": "J* w"}  # J being the Jacobian
+
+
+class Derivative(ArrayFunction):
+    """The Jacobian of a function times a vector: `J t` (jvp) or `J* w` (vjp).
+
+    It is called like the function itself, with the vector behind: directions dq,
+    dv, ... of its arguments, or a weight w for each result. Directions of q are
+    tangents, as those of `integrate`. Where the graph is too long to be compiled,
+    NumPy evaluates it.
+
+    Attributes:
+        base: the function.
+        kind: "jvp" or "vjp".
+        varying: the arguments of the function that derivatives are by.
+        added: the names of t or w among the arguments.
+        model, inputs, outputs, backend, dtype: as those of the function.
+    """
+
+    def __init__(self, base: ArrayFunction, kind: str):
+        super().__init__(base.model, kind == "vjp" or base._several, base.options)
+        self.base, self.kind = base, kind
+        self._passes_points = base._passes_points
+        self.added = self._names()
+        self.varying = (*base.varying, *self.added)
+        self.inputs = (*base.inputs, *self.added)
+        text = PRODUCTS[kind]
+        if kind == "jvp":
+            self.outputs = tuple(f"{text} of {x}" for x in base.outputs)
+        else:
+            self.outputs = tuple(f"{text} of {base._text}, by {x}" for x in base.varying)
+        self._order = (*base._order, *self.added) if base._order else ()
+        self._skips = base._skips
+        self._traced: tuple[Any, Trace] | None = None
+
+    def _names(self) -> tuple[str, ...]:
+        from phipsi.backends.derivatives import all_unused
+
+        if self.kind == "jvp":
+            names = [f"d{name}" for name in self.base.varying]
+        else:
+            count = len(self.base.outputs)
+            names = ["w"] if count == 1 else [f"w{i}" for i in range(count)]
+        return all_unused(names, self.base.inputs)
+
+    @cached_property
+    def _text(self) -> str:
+        return f"{PRODUCTS[self.kind]} of {self.base._text}"
+
+    def info(self, points: Sequence[Point] | None = None) -> Info:
+        """What it costs, as `Function.info`.
+
+        Args:
+            points: where the function takes points, which; they decide the cost.
+        """
+        if self._passes_points and points is None:
+            raise InputError(f"the cost of `{self._text}` depends on points: pass points")
+        lists = self._lists(points or ())
+        code = self._compiled_at(lists) if self.backend == "llvm" else None
+        if code is not None:
+            how = code.nodes, code.lanes, code.path, code.seconds
+            return Info(code.flops, code.sincos, None, None, *how)
+        traced = self._graph(self._bodies(lists))
+        counts = count_operations(traced.graph.live(chain(*traced.outputs, traced.checks)))
+        flops = sum(n for op, n in counts.items() if op in FLOPS)
+        return Info(flops, sum(counts.get(op, 0) for op in ("sin", "cos")), None, None)
+
+    def __reduce__(self) -> tuple:
+        return Derivative, (self.base, self.kind)
+
+    def __repr__(self) -> str:
+        return f"<Derivative ({', '.join(self.inputs)}) -> {self._text} of {self.model.name!r}>"
+
+    # -- arguments -----------------------------------------------------------------------------
+
+    def _check_missing(self, values: Mapping[str, Any]) -> None:
+        own = {name: values[name] for name in self.added if name in values}
+        self.base._check_missing({x: y for x, y in values.items() if x not in own})
+        for name, value in own.items():
+            if value is None:
+                raise InputError(f"{name}: expected numbers, got None")
+        missing = [name for name in self.added if name not in own]
+        if missing and self.kind == "vjp":
+            raise InputError(f"`{self._text}` needs weights of the results: pass {missing[0]}")
+        if not own:
+            raise InputError(
+                f"`{self._text}` needs a direction: pass {' or '.join(self.added)}, others are zero"
+            )
+
+    def _call(self, values: dict[str, Any]) -> Call:
+        given = {name: values.pop(name) for name in self.added if name in values}
+        call = self.base._call(values)
+        bodies = self._bodies(call.points)
+        job = self._computation(bodies)
+        if job is None:
+            raise BackendError(
+                f"`{self._text}` on {self.model.name!r} has no derivative: some argument is empty"
+            )
+        arrays = {
+            name: check_array(name, given[name], shape, f"for `{self.base._text}`")
+            if name in given
+            else np.zeros(shape)
+            for name, shape in job.added.items()
+        }
+        batches = {name: x.shape[: x.ndim - len(job.added[name])] for name, x in arrays.items()}
+        batch = broadcast({"the arguments": call.batch, **batches})
+
+        def packed() -> list[np.ndarray]:
+            return [*call.packed(), *arrays.values()]
+
+        return Call(
+            batch,
+            call.is_complex or any(map(np.iscomplexobj, arrays.values())),
+            call.points,
+            packed,
+            partial(self._by_graph, call, bodies, job, packed, batch),
+        )
+
+    def _buffer(self, name: str, values: Mapping[str, Any]) -> Any:
+        if name not in self.added:
+            return self.base._buffer(name, values)
+        if name not in values:
+            raise InputError(f"`{self._text}` reads {name}: pass an array to bind it to")
+        return values[name]
+
+    def _lists(self, passed: Sequence[Any]) -> Lists:
+        return self.base._lists(passed)
+
+    # -- what is computed ----------------------------------------------------------------------
+
+    def _computation(self, bodies: Bodies) -> Job | None:
+        from phipsi.backends.derivatives import JacobianVector, VectorJacobian
+
+        base = self.base._computation(bodies)
+        if base is None:
+            return None
+        kind = JacobianVector if self.kind == "jvp" else VectorJacobian
+        return kind(base, self.model, self.base.varying)
+
+    def _too_large(self) -> MachineCode | None:
+        return None  # NumPy takes longer graphs
+
+    def _by_graph(
+        self, call: Call, bodies: Bodies, job: Job, packed: Any, batch: tuple[int, ...]
+    ) -> list[np.ndarray]:
+        """The results by NumPy, after the function itself has had its say."""
+        call.exact()  # SolveError where there is no value
+        traced = self._graph(bodies)
+        numbers: dict[tuple[str, int], Any] = {}
+        for (name, shape), array in zip(job.inputs.items(), packed(), strict=True):
+            flat = array.reshape(*array.shape[: array.ndim - len(shape)], -1)
+            numbers |= {(name, i): flat[..., i] for i in range(flat.shape[-1])}
+        with np.errstate(all="ignore"):
+            values = traced.graph.evaluate(list(chain(*traced.outputs)), numbers)
+        found = iter(values)
+        results = []
+        for shape, entries in zip(job.outputs, traced.outputs, strict=True):
+            columns = [np.broadcast_to(next(found), batch) for _ in entries]
+            results.append(np.stack(columns, axis=-1).reshape(*batch, *shape))
+        return [x[()] if x.ndim == 0 else x for x in results]
+
+    def _graph(self, bodies: Bodies) -> Trace:
+        key = tuple((key, *several) for key, several in bodies.items())
+        if self._traced is None or self._traced[0] != key:
+            job = self._computation(bodies)
+            assert job is not None
+            try:
+                self._traced = key, job.traced(LARGEST)
+            except GraphTooLargeError:
+                raise BackendError(
+                    f"`{self._text}` on {self.model.name!r} is too large: its graph has more than "
+                    f"{LARGEST:,} nodes"
+                ) from None
+        return self._traced[1]

@@ -1,0 +1,248 @@
+"""Products of Jacobians with vectors: against the complex step through the interpreter, which
+shares nothing with the differentiation of graphs, and against each other."""
+
+import copy
+import pickle
+
+import machines
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from symbols import STEP, A, k, y
+from test_function import FALL, arm, as_tuple, check, llvm, numpy, states
+
+import phipsi as pp
+from phipsi.backends import machine_code
+from phipsi.errors import BackendError, InputError, SolveError
+from phipsi.function import derivative
+from phipsi.operators import C, J, Mass, T, U, V, X, beta, phi, psi
+
+KINETIC = 0.5 * (beta.T @ Mass @ beta)
+
+
+def slopes_of(model, expression, q, others, dq, directions, **passed):
+    """`J t` by a complex step: derivatives to the last digits, by arithmetic of the interpreter."""
+    moved = pp.integrate(model, q, 1j * STEP * np.asarray(dq))
+    arguments = {name: x + 1j * STEP * directions[name] for name, x in others.items()}
+    results = as_tuple(numpy(model, expression)(moved, **arguments, **passed))
+    return [np.imag(x) / STEP for x in results]
+
+
+def directions_of(arrays, seed=1):
+    rng = np.random.default_rng(seed)
+    return {name: rng.normal(size=np.shape(x)) for name, x in arrays.items()}
+
+
+def check_products(model, expression, *, backend="llvm", seed=0, points=None):
+    """J t against the complex step; w . J t against t . J* w."""
+    q, v, forces = states(model, seed=seed)
+    function = pp.compile(model, expression, backend=backend)
+    others = {"v": v} if "v" in function.varying else {}
+    others |= {"T": forces} if "T" in function.varying else {}
+    along = directions_of(others, seed + 1)
+    dq = np.random.default_rng(seed + 2).normal(size=model.nv)
+    passed = {} if points is None else {"points": points}
+    products = as_tuple(
+        function.jvp(q, **others, **passed, dq=dq, **{f"d{x}": y for x, y in along.items()})
+    )
+    expected = slopes_of(model, expression, q, others, dq, along, **passed)
+    for found, right in zip(products, expected, strict=True):
+        check(found, right)
+    weights = [np.random.default_rng(seed + 3).normal(size=np.shape(x)) for x in products]
+    gradients = function.vjp(
+        q, **others, **passed, **dict(zip(function.vjp.added, weights, strict=True))
+    )
+    directions = {"q": dq, **along}
+    assert [x.shape for x in gradients] == [directions[x].shape for x in function.varying]
+    pairs = zip(gradients, (directions[x] for x in function.varying), strict=True)
+    terms = [float(np.sum(x * y)) for x, y in pairs]
+    sides = sum(terms), sum(float(np.sum(w * x)) for w, x in zip(weights, products, strict=True))
+    assert abs(sides[0] - sides[1]) <= 1e-11 * (1.0 + sum(map(abs, terms)))
+
+
+@pytest.mark.parametrize("name", machines.MARKET)
+def test_products_agree_with_the_complex_step_on_every_machine(name):
+    check_products(machines.MARKET[name](), FALL, backend="numpy")
+
+
+EXPRESSIONS = {
+    "forward dynamics": FALL,
+    "inverse dynamics": Mass @ T + C,
+    "mass matrix": Mass,
+    "inverse": Mass.inv,
+    "kinetic energy": KINETIC,
+    "potential energy": U,
+    "poses": X,
+    "velocities": V,
+    "articulated": psi @ phi.inv,
+    "several": (FALL, KINETIC, Mass),
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_products_of_machine_code_agree_with_the_complex_step(name):
+    check_products(arm(), EXPRESSIONS[name], points=[pp.point("tool")] if name == "poses" else None)
+
+
+@settings(max_examples=15, deadline=None)
+@given(machine=machines.machines(max_bodies=5), seed=st.integers(0, 1000))
+def test_products_of_random_machines(machine, seed):
+    check_products(machine, FALL, backend="numpy", seed=seed)
+
+
+def test_points_and_batches():
+    model = arm()
+    q, _, _ = states(model, 9)
+    dq = np.random.default_rng(3).normal(size=model.nv)
+    points = [pp.point("tool", (0.1, 0.2, 0.3)), pp.point("arm")]
+    function = llvm(model, J)
+    found = function.jvp(q, points=points, dq=dq)
+    for one, expected in zip(q, found, strict=True):
+        (right,) = slopes_of(model, J, one, {}, dq, {}, points=points)
+        check(expected, right)
+    weights = np.random.default_rng(4).normal(size=found.shape)
+    (gradient,) = function.vjp(q, points=points, w=weights)
+    assert gradient.shape == (9, model.nv)
+    check(gradient @ dq, np.sum(weights * found, axis=(-1, -2)))
+
+
+def test_arguments_broadcast_and_have_names():
+    model = arm()
+    q, v, forces = states(model, 3)
+    function = llvm(model, FALL)
+    assert function.jvp.inputs == ("q", "v", "T", "dq", "dv", "dT")
+    assert function.vjp.inputs == ("q", "v", "T", "w")
+    one = np.ones(model.nv)
+    by_place = function.jvp(q, v[0], forces[0], one, np.zeros(model.nv), np.zeros(len(forces[0])))
+    check(function.jvp(q, v[0], T=forces[0], dq=one), by_place)
+    out = np.empty((3, model.nv))
+    assert function.jvp(q, v[0], forces[0], dq=one, out=out) is out
+    check(out, by_place)
+    gradients = function.vjp(q[0], v[0], forces[0], np.ones((5, model.nv)))
+    assert [x.shape for x in gradients] == [(5, model.nv)] * 2 + [(5, len(forces[0]))]
+    assert isinstance(llvm(model, [U]).jvp(q, dq=one), tuple)
+    assert llvm(model, U).jvp(q, dq=one).shape == (3,)
+    without_speeds = llvm(model, Mass @ y)
+    assert without_speeds.varying == ("q", "y")
+    assert without_speeds.jvp(q, None, one, one, one).shape == (3, model.nv)
+    assert [x.shape for x in without_speeds.vjp(q, None, one, one)] == [(3, model.nv)] * 2
+
+
+def test_operators_and_numbers_are_differentiated_by_their_entries():
+    """k A phi is linear in k and in A: derivatives are the expression itself."""
+    model = arm()
+    q, _, _ = states(model)
+    rng = np.random.default_rng(5)
+    blocks = [rng.normal(size=(6, 6)) for _ in model.bodies]
+    function = llvm(model, k * A @ phi)
+    plain = function(q, k=2.0, A=blocks)
+    flat = np.concatenate([x.reshape(-1) for x in blocks])
+    check(function.jvp(q, k=2.0, A=blocks, dk=1.0), plain / 2.0)
+    check(function.jvp(q, k=2.0, A=blocks, dA=flat), plain)
+    weights = rng.normal(size=plain.shape)
+    by_q, by_k, by_A = function.vjp(q, k=2.0, A=blocks, w=weights)
+    assert by_q.shape == (model.nv,) and by_A.shape == flat.shape
+    check(by_k, np.sum(weights * plain) / 2.0)
+    check(by_A @ flat, np.sum(weights * plain))
+
+
+def test_derivatives_have_derivatives():
+    """Second derivatives are symmetric, and those of the potential energy by a complex step."""
+    model = arm()
+    q, _, _ = states(model)
+    rng = np.random.default_rng(6)
+    a, b = rng.normal(size=(2, model.nv))
+    gradient = llvm(model, U).vjp
+    assert gradient.jvp.inputs == ("q", "v", "w", "dq", "dw")
+    flat = llvm(pp.chain(4), U).vjp
+    q = rng.normal(size=4)
+    a, b = rng.normal(size=(2, 4))
+    (along_a,), (along_b,) = (flat.jvp(q, w=1.0, dq=x) for x in (a, b))
+    check(along_a @ b, along_b @ a)
+    step = 1e-5
+    (ahead,), (behind,) = (flat(q + s * a, w=1.0) for s in (step, -step))
+    assert np.allclose(along_a, (ahead - behind) / (2 * step), rtol=1e-8, atol=1e-8)
+
+
+def test_names_that_are_taken_grow():
+    from phipsi.operators import vector
+
+    model = pp.chain(2)
+    function = llvm(model, Mass @ vector("dq", "joint") + vector("w", "joint"))
+    assert function.jvp.inputs == ("q", "v", "dq", "w", "dq_", "ddq", "dw")
+    assert function.vjp.inputs == ("q", "v", "dq", "w", "w_")
+    one = np.ones(2)
+    check(function.jvp([0.1, 0.2], dq=one, w=one, ddq=one), pp.mass_matrix(model, [0.1, 0.2]) @ one)
+
+
+def test_backends_agree_and_functions_travel():
+    model = arm()
+    q, v, forces = states(model, 4)
+    w = np.ones(model.nv)
+    compiled, interpreted = llvm(model, FALL).vjp, numpy(model, FALL).vjp
+    for x, z in zip(compiled(q, v, forces, w), interpreted(q, v, forces, w), strict=True):
+        check(x, z)
+    assert (compiled.info().path, interpreted.info().path) == ("unrolled", "interpreter")
+    assert compiled.info().flops == interpreted.info().flops > llvm(model, FALL).info().flops
+    again = pickle.loads(pickle.dumps(compiled))
+    check(again(q, v, forces, w)[0], compiled(q, v, forces, w)[0])
+    assert "J* w of" in repr(again)
+
+
+def test_cost_does_not_grow_with_the_number_of_arguments():
+    """Of forward and inverse dynamics, a product takes at most four times the flops."""
+    model = pp.examples.puma560()
+    for expression in (FALL, Mass @ T + C):
+        function = llvm(model, expression)
+        for product in (function.jvp, function.vjp):
+            assert product.info().flops < 4 * function.info().flops
+
+
+# -- what is refused ---------------------------------------------------------------------------
+
+
+def refused(function, complaint, *arguments, **named):
+    with pytest.raises(InputError, match=complaint):
+        function(*arguments, **named)
+
+
+def test_wrong_directions_are_named():
+    model = arm()
+    q, v, forces = states(model)
+    function = llvm(model, FALL)
+    refused(function.jvp, "needs a direction: pass dq or dv or dT", q, v, forces)
+    refused(function.vjp, "needs weights of the results: pass w", q, v, forces)
+    refused(function.jvp, "dq: expected numbers, got None", q, v, forces, None)
+    refused(function.jvp, "dq has shape", q, v, forces, dq=np.ones(model.nq))
+    refused(function.jvp, r"dv\[0\] is nan", q, v, forces, dv=np.full(model.nv, np.nan))
+    refused(function.jvp, "q has shape", np.ones(2), v, forces, dq=np.ones(model.nv))
+    three, two = np.ones((3, model.nv)), np.ones((2, model.nv))
+    refused(function.jvp, "do not broadcast", q, v, forces, dq=three, dv=two)
+    refused(function.jvp, "no free symbol 'dx'", q, v, forces, dq=v, dx=v)
+    refused(llvm(model, J).jvp.info, "depends on points")
+    with pytest.raises(BackendError, match="some argument is empty"):
+        llvm(pp.ModelBuilder().build(), Mass).jvp([], dq=[])
+
+
+def test_states_without_a_value_have_no_derivative():
+    model = machines.rbdl_zyx()  # three hinges through one point: singular at a right angle
+    q, v, forces = np.array([0.3, np.pi / 2, 0.1]), np.ones(3), np.ones(3)
+    for make in (llvm, numpy):
+        with pytest.raises(SolveError):
+            make(model, FALL).jvp(q, v, forces, dq=v)
+        good = make(model, FALL).jvp(q - 0.5, v, forces, dq=v)
+        assert np.isfinite(good).all()
+
+
+def test_graphs_too_long_to_compile_go_to_numpy(monkeypatch):
+    model = arm()
+    q, v, forces = states(model)
+    right = llvm(model, FALL).jvp(q, v, forces, dq=v)
+    monkeypatch.setattr(machine_code, "FORCED", 300)
+    function = llvm(copy.copy(model), FALL)
+    check(function.jvp(q, v, forces, dq=v), right)
+    assert function.jvp.info().path == "interpreter"
+    monkeypatch.setattr(derivative, "LARGEST", 300)
+    with pytest.raises(BackendError, match="more than 300 nodes"):
+        llvm(copy.copy(model), FALL).jvp(q, v, forces, dq=v)
