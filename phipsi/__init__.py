@@ -9,12 +9,12 @@ array([[2.6679, 0.834 ],
 """
 
 # First of all: it looks at the files that are imported now.
-from phipsi.backends import sources as _sources  # noqa: F401
+from phipsi.backends.disk import sources as _sources  # noqa: F401
 
 # isort: split
 
 from phipsi import joints
-from phipsi.backends.workers import get_threads, set_threads
+from phipsi.backends.parallel.workers import get_threads, set_threads
 from phipsi.compile import Function, compile
 from phipsi.dynamics import (
     accelerations,

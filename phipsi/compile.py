@@ -20,9 +20,9 @@ import numpy as np
 from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import SCALAR
 from phipsi.algebra.walk import letters_of
-from phipsi.backends.identity import of_expressions
-from phipsi.backends.records import kept
-from phipsi.backends.workers import threads_or_default
+from phipsi.backends.disk.identity import of_expressions
+from phipsi.backends.disk.records import kept
+from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.errors import InputError, LoweringError, name_choices
 from phipsi.function import LANES, Function
 from phipsi.function.arrays import KINDS, Options

@@ -13,7 +13,7 @@ from phipsi.function.exported import exported, solvable
 from phipsi.model.model import Model
 
 # Where each target is: a module with `export(computation, model, name, **options)`.
-TARGETS = {name: f"phipsi.backends.{name}" for name in ("casadi", "jax", "sympy", "torch")}
+TARGETS = {name: f"phipsi.backends.exports.{name}" for name in ("casadi", "jax", "sympy", "torch")}
 
 
 def export(

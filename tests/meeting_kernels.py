@@ -5,8 +5,9 @@ import ctypes
 import numpy as np
 from hand_kernels import target
 
-from phipsi.backends import llvm, threads
+from phipsi.backends import llvm
 from phipsi.backends.gufunc import Plan
+from phipsi.backends.parallel import threads
 
 PATIENCE = 3_000_000  # looks before a kernel gives up, some seconds
 

@@ -18,11 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phipsi
-from phipsi.backends import cache, llvm, sources, trust
-from phipsi.backends.cache import bound, directory, is_off, store
-from phipsi.backends.digest import digest
+from phipsi.backends import llvm
+from phipsi.backends.disk import cache, sources, trust
+from phipsi.backends.disk.cache import bound, directory, is_off, store
+from phipsi.backends.disk.digest import digest
+from phipsi.backends.disk.sources import Sources
 from phipsi.backends.llvm import Target, compile_module, compile_object
-from phipsi.backends.sources import Sources
 from phipsi.cli import cache as command
 
 ADD = "define i64 @add(i64 %x) nounwind {\n  %y = add i64 %x, NUMBER\n  ret i64 %y\n}\n"
@@ -150,7 +151,9 @@ def test_digest_of_an_array_is_of_its_numbers_and_not_of_its_memory():
 
 
 def test_digest_is_the_same_in_every_process():
-    script = "from phipsi.backends.digest import digest; print(digest('a', (1, 2.5), None).hex())"
+    script = (
+        "from phipsi.backends.disk.digest import digest; print(digest('a', (1, 2.5), None).hex())"
+    )
     run = [sys.executable, "-c", script]
     seeds = [{**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2")]
     said = {subprocess.run(run, env=x, capture_output=True, text=True).stdout for x in seeds}
@@ -265,11 +268,19 @@ def test_sources_that_cannot_be_read_have_no_digest(tree, monkeypatch):
 def test_all_of_phipsi_is_looked_at_before_any_other_module_is_imported():
     home = Path(phipsi.__file__).parent
     found = {Path(path).relative_to(home).as_posix() for path, *_ in sources.look(str(home))}
-    assert {"__init__.py", "errors.py", "backends/sources.py", "lowering/steps/body.py"} <= found
+    assert {
+        "__init__.py",
+        "errors.py",
+        "backends/disk/sources.py",
+        "lowering/steps/body.py",
+    } <= found
     assert set(map(str, sources._origins())) <= {path for path, *_ in sources.look(str(home))}
-    script = "import phipsi, sys; print([x for x in sys.modules if x.startswith('phipsi.')][:2])"
+    script = "import phipsi, sys; print([x for x in sys.modules if x.startswith('phipsi.')][:3])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout == "['phipsi.backends', 'phipsi.backends.sources']\n"
+    assert (
+        done.stdout
+        == "['phipsi.backends', 'phipsi.backends.disk', 'phipsi.backends.disk.sources']\n"
+    )
 
 
 def test_imported_from_an_archive_phipsi_works_and_keeps_nothing_of_its_own(tmp_path):
@@ -281,7 +292,7 @@ def test_imported_from_an_archive_phipsi_works_and_keeps_nothing_of_its_own(tmp_
         copy.write_bytes(Path(path).read_bytes())
     zipapp.create_archive(tmp_path / "package", tmp_path / "phipsi.zip", main="phipsi.cli:main")
     script = (
-        "import phipsi as pp; from phipsi.backends import sources as s; print(pp.__file__);"
+        "import phipsi as pp; from phipsi.backends.disk import sources as s; print(pp.__file__);"
         "print(s.sources_digest(), s.sources_fault(), pp.mass_matrix(pp.chain(1), [0]).shape)"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "phipsi.zip")}

@@ -10,9 +10,9 @@ from collections import Counter
 
 import pytest
 
-from phipsi.backends import turns
-from phipsi.backends.digest import digest
-from phipsi.backends.storage import Store
+from phipsi.backends.disk import turns
+from phipsi.backends.disk.digest import digest
+from phipsi.backends.disk.storage import Store
 
 KEY = digest("a key")
 
@@ -41,7 +41,7 @@ import os, sys
 import numpy as np
 import phipsi as pp
 from phipsi.backends import llvm
-from phipsi.backends.digest import digest
+from phipsi.backends.disk.digest import digest
 
 results, log, parsed = sys.argv[1], sys.argv[2], llvm._parsed
 
@@ -191,8 +191,8 @@ def test_an_interrupt_while_waiting_leaves_the_lock_to_its_owner(tmp_path, monke
 
 KILLED = """
 import os, random, signal, sys, time
-from phipsi.backends.digest import digest
-from phipsi.backends.storage import Store
+from phipsi.backends.disk.digest import digest
+from phipsi.backends.disk.storage import Store
 
 folder, write = sys.argv[1], os.write
 random.seed(1)
@@ -235,8 +235,8 @@ def test_kill_nine_at_any_moment_leaves_no_half_file_under_a_name(tmp_path):
 
 INTERRUPTED = """
 import os, random, signal, sys, time
-from phipsi.backends.digest import digest
-from phipsi.backends.storage import Store
+from phipsi.backends.disk.digest import digest
+from phipsi.backends.disk.storage import Store
 
 random.seed(1)
 write, folder = os.write, sys.argv[1]
@@ -264,9 +264,9 @@ def test_interrupts_at_any_moment_leave_no_file_behind(tmp_path):
 
 FORKED = """
 import os, signal, sys, threading, time
-from phipsi.backends import turns
-from phipsi.backends.digest import digest
-from phipsi.backends.storage import Store
+from phipsi.backends.disk import turns
+from phipsi.backends.disk.digest import digest
+from phipsi.backends.disk.storage import Store
 
 store, key = Store(sys.argv[1], 10**6), digest("a key")
 begun, may_end, results = threading.Event(), threading.Event(), []

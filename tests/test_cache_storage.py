@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phipsi.backends import storage, trust
-from phipsi.backends.digest import digest
-from phipsi.backends.storage import MAGIC, Store
+from phipsi.backends.disk import storage, trust
+from phipsi.backends.disk.digest import digest
+from phipsi.backends.disk.storage import MAGIC, Store
 
 KEY, OTHER = digest("a key"), digest("another")
 PAYLOAD = bytes(range(256)) * 3
@@ -274,8 +274,8 @@ def test_a_disk_that_is_full_in_the_midst_of_a_file_leaves_nothing(store, path, 
 
 LIMITED = """
 import os, resource, sys
-from phipsi.backends.digest import digest
-from phipsi.backends.storage import Store
+from phipsi.backends.disk.digest import digest
+from phipsi.backends.disk.storage import Store
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 store = Store(sys.argv[1], 10**6)
 made = store.made_once("object", digest(1), lambda: b"x" * 5000)

@@ -15,8 +15,8 @@ from random_graphs import TAME, programs, run
 from symbols import A
 
 import phipsi as pp
-from phipsi.backends import c
-from phipsi.backends.c_names import argument_names, checked_name
+from phipsi.backends.exports import c
+from phipsi.backends.exports.c_names import argument_names, checked_name
 from phipsi.backends.job import Computation
 from phipsi.errors import BackendError, InputError, SolveError
 from phipsi.function.exported import exported

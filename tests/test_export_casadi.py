@@ -8,7 +8,7 @@ import pytest
 from symbols import A
 
 import phipsi as pp
-from phipsi.backends import casadi as target
+from phipsi.backends.exports import casadi as target
 from phipsi.errors import BackendError, InputError, SolveError
 from phipsi.operators import C, H, J, Mass, T, U, V, phi, scalar
 

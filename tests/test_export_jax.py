@@ -10,7 +10,8 @@ from by_entries import CASES, FORWARD, STEP, Case, close, feather, gimbal, plana
 from jax.test_util import check_grads
 
 import phipsi as pp
-from phipsi.backends import differentiable, machine_code
+from phipsi.backends import machine_code
+from phipsi.backends.exports import differentiable
 from phipsi.operators import J, Mass, X, scalar, vector
 
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phipsi as pp
-from phipsi.backends import sympy as target
+from phipsi.backends.exports import sympy as target
 from phipsi.backends.job import Job
 from phipsi.compile import make_program
 from phipsi.errors import BackendError, SolveError
@@ -19,8 +19,8 @@ from phipsi.lowering.parameters import Parameters
 from phipsi.operators import C, D, H, I, J, K, Mass, T, phi, psi, scalar
 
 sympy = pytest.importorskip("sympy")
-from phipsi.backends.exact import Exact, exact_angle, exact_number, made_exact  # noqa: E402
-from phipsi.backends.trigonometry import simplified  # noqa: E402
+from phipsi.backends.exports.exact import Exact, exact_angle, exact_number, made_exact  # noqa: E402
+from phipsi.backends.exports.trigonometry import simplified  # noqa: E402
 
 cos, sin, R = sympy.cos, sympy.sin, sympy.Rational
 q0, q1, q2, v0, v1 = sympy.symbols("q0 q1 q2 v0 v1")

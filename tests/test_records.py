@@ -13,8 +13,8 @@ from symbols import A, k, x
 
 import phipsi as pp
 from phipsi import joints
-from phipsi.backends import records
-from phipsi.backends.identity import of_expressions, of_machine
+from phipsi.backends.disk import records
+from phipsi.backends.disk.identity import of_expressions, of_machine
 from phipsi.operators import C, J, Mass, T, phi, psi
 
 FALL = Mass.inv @ (T - C)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from meeting_kernels import Meeting, call_share, eagerly
 
 import phipsi as pp
-from phipsi.backends import threads as sharing
 from phipsi.backends.gufunc import Plan, make_gufunc
-from phipsi.backends.pool import has_threads
-from phipsi.backends.workers import get_threads, set_threads
+from phipsi.backends.parallel import threads as sharing
+from phipsi.backends.parallel.pool import has_threads
+from phipsi.backends.parallel.workers import get_threads, set_threads
 from phipsi.operators import C, Mass, T
 
 pytestmark = pytest.mark.skipif(not has_threads(), reason="POSIX threads are needed")

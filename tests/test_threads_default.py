@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import phipsi as pp
-from phipsi.backends import workers
-from phipsi.backends.workers import MOST, available_processors, get_threads, set_threads
+from phipsi.backends.parallel import workers
+from phipsi.backends.parallel.workers import MOST, available_processors, get_threads, set_threads
 
 WRONG = [0, -1, True, 1.0, 2.5, "two", "", "ALL", None, [2], MOST + 1, np.int64(2)]
 
@@ -67,7 +67,7 @@ def test_the_error_says_what_was_given():
     )
 
 
-ASK = "from phipsi.backends.workers import get_threads; print(get_threads())"
+ASK = "from phipsi.backends.parallel.workers import get_threads; print(get_threads())"
 
 
 def run(script, **environment):
@@ -94,7 +94,7 @@ def test_nonsense_in_the_environment_is_refused_when_somebody_asks(text):
 
 
 def test_what_is_set_by_the_program_comes_before_the_environment():
-    script = f"from phipsi.backends.workers import set_threads; set_threads(4); {ASK}"
+    script = f"from phipsi.backends.parallel.workers import set_threads; set_threads(4); {ASK}"
     assert run(script, PHIPSI_THREADS="nonsense") == "4"
 
 

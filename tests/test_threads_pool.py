@@ -14,9 +14,9 @@ from hand_kernels import make_plan, target, twice_plus_first
 from meeting_kernels import Meeting, eagerly
 from test_llvm import subprocess_says
 
-from phipsi.backends import pool, threads
 from phipsi.backends.gufunc import make_gufunc
 from phipsi.backends.llvm import architecture, compile_module
+from phipsi.backends.parallel import pool, threads
 
 pytestmark = pytest.mark.skipif(not pool.has_threads(), reason="POSIX threads are needed")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -244,7 +244,7 @@ import multiprocessing, sys
 sys.path.insert(0, {here!r})
 import numpy as np
 from hand_kernels import make_plan, target, twice_plus_first
-from phipsi.backends import threads
+from phipsi.backends.parallel import threads
 from phipsi.backends.gufunc import make_gufunc
 
 threads.WORTH = 0.001

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phipsi as pp
-from phipsi.backends import subtrees
-from phipsi.backends.pool import has_threads, pool_address
-from phipsi.backends.subtrees import cut_machine, is_separable
-from phipsi.backends.workers import get_threads, set_threads
+from phipsi.backends.parallel import subtrees
+from phipsi.backends.parallel.pool import has_threads, pool_address
+from phipsi.backends.parallel.subtrees import cut_machine, is_separable
+from phipsi.backends.parallel.workers import get_threads, set_threads
 from phipsi.graph.graph import Graph
 from phipsi.lowering.templates import Address, Region, Store, Template
 from phipsi.model.tree import WORLD, Tree

@@ -48,9 +48,7 @@ def test_what_is_refused():
     model = pp.examples.planar_arm(2)
     with pytest.raises(InputError, match="model: expected a Model"):
         pp.warmup("ur5")
-    with pytest.raises(
-        InputError, match="integrate is no such function; valid names: .*mass_matrix"
-    ):
+    with pytest.raises(InputError, match="integrate is no such function"):
         pp.warmup(model, pp.integrate)
     with pytest.raises(InputError, match="jacobian needs points"):
         pp.warmup(model, pp.jacobian)

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import chain
 from math import prod
 
-from phipsi.backends.identity import Parts
+from phipsi.backends.disk.identity import Parts
 from phipsi.backends.job import Computation, Shape
 from phipsi.graph.derive import forward, reverse
 from phipsi.graph.graph import Graph, Node

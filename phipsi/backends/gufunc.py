@@ -19,8 +19,8 @@ import numpy as np
 from phipsi.backends.driver import ARGUMENTS, driver_code
 from phipsi.backends.job import Shape
 from phipsi.backends.llvm import Code, Target
+from phipsi.backends.parallel.threads import team_code, team_fields
 from phipsi.backends.real import REALS
-from phipsi.backends.threads import team_code, team_fields
 from phipsi.errors import BackendError
 
 

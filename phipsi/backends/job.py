@@ -9,7 +9,7 @@ from functools import cached_property
 from math import prod
 
 from phipsi.algebra.node import Node
-from phipsi.backends.identity import Parts, of_expressions, of_machine
+from phipsi.backends.disk.identity import Parts, of_expressions, of_machine
 from phipsi.graph.graph import Graph
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.program import Program

@@ -23,8 +23,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from phipsi.backends import cache
-from phipsi.backends.digest import digest
+from phipsi.backends.disk import cache
+from phipsi.backends.disk.digest import digest
 from phipsi.errors import BackendError
 
 # One thread at a time compiles, and llvmlite lets one thread at a time into LLVM. A child process

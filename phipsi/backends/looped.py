@@ -11,7 +11,8 @@ import numpy as np
 
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, POSE
 from phipsi.backends import dense, tables
-from phipsi.backends.identity import Parts
+from phipsi.backends.disk.identity import Parts
+from phipsi.backends.disk.records import kept
 from phipsi.backends.llvm import (
     Code,
     Target,
@@ -20,9 +21,8 @@ from phipsi.backends.llvm import (
     compiling,
     llvm_version,
 )
-from phipsi.backends.records import kept
+from phipsi.backends.parallel.subtrees import Cut, cut_machine, is_separable, write_segments
 from phipsi.backends.rolled import RowFormat, TemplateWriter, write_module, write_walk
-from phipsi.backends.subtrees import Cut, cut_machine, is_separable, write_segments
 from phipsi.backends.tables import Codes, Layouts, Rows, Table
 from phipsi.backends.write import Width
 from phipsi.graph.graph import Graph, Node

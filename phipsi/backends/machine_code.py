@@ -17,16 +17,16 @@ import numpy as np
 
 from phipsi.backends.bound import make_bound
 from phipsi.backends.buffers import Buffers
+from phipsi.backends.disk.identity import Parts
+from phipsi.backends.disk.records import kept
 from phipsi.backends.entry import make_entry
 from phipsi.backends.gufunc import Plan, make_gufunc
-from phipsi.backends.identity import Parts
 from phipsi.backends.job import Computation, Job, Shape
 from phipsi.backends.kernel import write_kernel
 from phipsi.backends.llvm import Code, Target, compile_object, current_target, llvm_version
 from phipsi.backends.looped import looped_program
+from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.backends.partition import Task
-from phipsi.backends.records import kept
-from phipsi.backends.workers import threads_or_default
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
 
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live

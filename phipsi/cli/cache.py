@@ -9,9 +9,9 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from phipsi.backends.cache import MEGABYTE, bound, directory, is_off
-from phipsi.backends.sources import sources_fault
-from phipsi.backends.storage import DAY, Entry, Store
+from phipsi.backends.disk.cache import MEGABYTE, bound, directory, is_off
+from phipsi.backends.disk.sources import sources_fault
+from phipsi.backends.disk.storage import DAY, Entry, Store
 from phipsi.cli.screen import Screen, facts, number, plural, table
 
 

@@ -40,7 +40,7 @@ def exported(function: ArrayFunction, points: Sequence[Point] | None = None) -> 
     >>> exported(pp.compile(arm, J), ["tip"]).inputs
     {'q': (2,), 'points': (3,)}
     """
-    from phipsi.backends.fixed import Fixed
+    from phipsi.backends.exports.fixed import Fixed
 
     takes = "points" in function.inputs
     if takes and points is None:
@@ -103,8 +103,8 @@ def export_c(
     points: Sequence[Point] | None = None,
 ) -> None:
     """Write a function as a C99 header, whole or not at all; see `ArrayFunction.export_c`."""
-    from phipsi.backends.c import write_header
-    from phipsi.backends.c_names import checked_name, name_of_file
+    from phipsi.backends.exports.c import write_header
+    from phipsi.backends.exports.c_names import checked_name, name_of_file
 
     name = name_of_file(path) if name is None else checked_name(name)
     computation = exported(function, points)

@@ -13,7 +13,7 @@ from typing import Any
 
 from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import Space
-from phipsi.backends.digest import digest
+from phipsi.backends.disk.digest import digest
 from phipsi.model.custom import Custom
 from phipsi.model.inertia import Inertia
 from phipsi.model.model import Model, Point

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from phipsi.backends.derivatives import CONFIGURATION, JacobianVector, VectorJacobian
-from phipsi.backends.entries import ByEntries, with_unit_quaternions
+from phipsi.backends.exports.entries import ByEntries, with_unit_quaternions
 from phipsi.backends.job import Computation, Shape
 from phipsi.errors import BackendError, InputError, name_choices
 from phipsi.graph.graph import GraphTooLargeError

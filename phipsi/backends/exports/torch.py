@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from phipsi.backends.differentiable import Differentiable, Exported
+from phipsi.backends.exports.differentiable import Differentiable, Exported
 from phipsi.backends.job import Computation
 from phipsi.errors import InputError
 from phipsi.extras import need

@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from phipsi.backends.fixed import Fixed
+from phipsi.backends.exports.fixed import Fixed
 from phipsi.backends.job import Computation, Job
 from phipsi.errors import BackendError
 from phipsi.extras import need
@@ -46,7 +46,7 @@ def export(computation: Computation, model: Model, name: str, simplify: bool = T
     """
     sympy = need("sympy", "export", "the export to SymPy")
     _check_size(computation, model, simplify)
-    from phipsi.backends.trigonometry import simplified
+    from phipsi.backends.exports.trigonometry import simplified
 
     results = []
     for entries, shape in zip(_formulas(computation), computation.outputs, strict=True):
@@ -91,7 +91,7 @@ class _Symbols:
         """A symbol, or the number that stands in its place."""
         import sympy
 
-        from phipsi.backends.exact import Exact, exact_number
+        from phipsi.backends.exports.exact import Exact, exact_number
 
         place = self.places.get(key, key)
         if isinstance(place, float):
@@ -103,7 +103,7 @@ class _Symbols:
 
 def _formulas(computation: Computation) -> list[list[Any]]:
     """The entries of all results, row by row, as SymPy expressions."""
-    from phipsi.backends.exact import made_exact, value_of
+    from phipsi.backends.exports.exact import made_exact, value_of
 
     job = computation.base if isinstance(computation, Fixed) else computation
     assert isinstance(job, Job), "formulas are of expressions on machines"

@@ -37,13 +37,13 @@ from functools import lru_cache
 from math import ceil, prod
 from string import Template
 
-from phipsi.backends.dealing import PLACE, common_text
 from phipsi.backends.driver import ARGUMENTS
 from phipsi.backends.job import Shape
 from phipsi.backends.llvm import Code, Target, compile_module
-from phipsi.backends.pool import ASKED, has_threads, pool_address, pool_text
+from phipsi.backends.parallel.dealing import PLACE, common_text
+from phipsi.backends.parallel.pool import ASKED, has_threads, pool_address, pool_text
+from phipsi.backends.parallel.workers import MOST, default_address, threads_or_default
 from phipsi.backends.tiles import GROUP
-from phipsi.backends.workers import MOST, default_address, threads_or_default
 
 WORTH = 100_000  # instructions of a thread that are worth waking it: some 25 us
 MOVED = 4  # instructions that moving a number to its lane and back takes, of the same kind

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain, groupby
 
-from phipsi.backends.c_library import number
+from phipsi.backends.exports.c_library import number
 from phipsi.backends.partition import Partition
 from phipsi.graph.graph import Node
 

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from phipsi.backends.derivatives import CONFIGURATION, unused
-from phipsi.backends.identity import Parts
+from phipsi.backends.disk.identity import Parts
 from phipsi.backends.job import Computation, Shape
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.trace import Trace

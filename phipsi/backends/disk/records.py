@@ -3,7 +3,7 @@
 Found again, no expression is lowered for it and no graph traced. What is kept depends on
 phipsi's sources, on Python's version, and on a key; without one it is made anew. It is
 pickled: read only after the file was found to be of this user, writable by no one else,
-and whole (`phipsi.backends.storage`), as Python reads its own compiled files.
+and whole (`phipsi.backends.disk.storage`), as Python reads its own compiled files.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from phipsi.backends import cache
-from phipsi.backends.digest import digest
-from phipsi.backends.sources import sources_digest
+from phipsi.backends.disk import cache
+from phipsi.backends.disk.digest import digest
+from phipsi.backends.disk.sources import sources_digest
 
 Made = TypeVar("Made")
 

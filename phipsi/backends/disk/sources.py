@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Iterable
 
-HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # Seconds. A file that was written this shortly before it was looked at may be written again with
 # no change of its times, which file systems keep no more exactly than that.

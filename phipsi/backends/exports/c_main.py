@@ -7,7 +7,7 @@ from string import Template
 
 import numpy as np
 
-from phipsi.backends.c_library import number
+from phipsi.backends.exports.c_library import number
 from phipsi.backends.job import Computation
 from phipsi.lowering.trace import Trace
 

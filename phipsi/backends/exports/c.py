@@ -17,10 +17,10 @@ from math import prod
 
 import numpy as np
 
-from phipsi.backends.c_library import EPILOGUE, number, prologue
-from phipsi.backends.c_main import stored_results, stored_states, write_main
-from phipsi.backends.c_names import argument_names, checked_name, result_names
-from phipsi.backends.c_parts import MANY, ONE, Parts
+from phipsi.backends.exports.c_library import EPILOGUE, number, prologue
+from phipsi.backends.exports.c_main import stored_results, stored_states, write_main
+from phipsi.backends.exports.c_names import argument_names, checked_name, result_names
+from phipsi.backends.exports.c_parts import MANY, ONE, Parts
 from phipsi.backends.job import Computation, Shape
 from phipsi.backends.partition import Partition, Task
 from phipsi.errors import BackendError

@@ -16,8 +16,8 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 
-from phipsi.backends.storage import Store
-from phipsi.backends.trust import complain
+from phipsi.backends.disk.storage import Store
+from phipsi.backends.disk.trust import complain
 
 SIZE = 512  # MB
 MEGABYTE = 1_000_000

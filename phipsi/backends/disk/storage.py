@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from phipsi.backends import turns
-from phipsi.backends.trust import complain, directory_fault, file_fault, is_mine
+from phipsi.backends.disk import turns
+from phipsi.backends.disk.trust import complain, directory_fault, file_fault, is_mine
 
 MAGIC = b"phipsi\n\1"  # the last byte is the version of the format
 _CHECKED = struct.Struct("<8s32s")  # magic, sha256 of the rest
@@ -58,7 +58,7 @@ class Store:
         bound: bytes; beyond them, what was not used for longest goes.
 
     >>> import tempfile
-    >>> from phipsi.backends.digest import digest
+    >>> from phipsi.backends.disk.digest import digest
     >>> key = digest("the text")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = Store(folder, 1_000_000)

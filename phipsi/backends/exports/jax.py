@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phipsi.backends.differentiable import Differentiable, Exported
+from phipsi.backends.exports.differentiable import Differentiable, Exported
 from phipsi.backends.job import Computation
 from phipsi.errors import InputError
 from phipsi.extras import need

@@ -23,10 +23,10 @@ from string import Template
 
 import numpy as np
 
-from phipsi.backends.dealing import PLACE, common_text
-from phipsi.backends.pool import ASKED, has_threads, pool_address
-from phipsi.backends.threads import team_code
-from phipsi.backends.workers import MOST, default_address
+from phipsi.backends.parallel.dealing import PLACE, common_text
+from phipsi.backends.parallel.pool import ASKED, has_threads, pool_address
+from phipsi.backends.parallel.threads import team_code
+from phipsi.backends.parallel.workers import MOST, default_address
 from phipsi.lowering.templates import Template as BodyTemplate
 from phipsi.model.tree import WORLD, Tree
 

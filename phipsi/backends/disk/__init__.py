@@ -1,0 +1,1 @@
+"""What is kept on disk between processes, and how one can trust it."""

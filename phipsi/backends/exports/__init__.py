@@ -1,0 +1,1 @@
+"""Computations in other languages and packages."""

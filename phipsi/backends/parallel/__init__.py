@@ -1,0 +1,1 @@
+"""Several threads on one batch, or on one large machine."""
