@@ -88,11 +88,11 @@ def _output(expression: Node) -> Output:
 def compile(
     model: Model,
     expression: Node | Sequence[Node],
-    *,
     parameters: Sequence[str] = (),
     unroll: bool | None = None,
-    lanes: int | None = None,
     dtype: Any = float,
+    *,
+    lanes: int | None = None,
     threads: int | str | None = None,
     backend: str | None = None,
 ) -> Function:
@@ -112,10 +112,10 @@ def compile(
             "NAME.rotor_inertia". They have batches as every argument has.
         unroll: True for straight code of this machine, False for code that all machines
             share and that loops over the bodies; None chooses by the size.
-        lanes: states side by side: 1, 2, 4 or 8, of float32 also 16; None for as many as a
-            register holds.
         dtype: float for double precision, or numpy.float32: twice as many states side by side,
             half the memory, seven digits; what it cannot decide is computed in double.
+        lanes: states side by side: 1, 2, 4 or 8, of float32 also 16; None for as many as a
+            register holds.
         threads: that share a large batch; "all" for as many as there are processors, None for
             what `set_threads` says. Results are the same, bit by bit.
         backend: "llvm" makes machine code at the first call; "numpy" runs the loops in

@@ -15,7 +15,7 @@ from itertools import chain
 from math import prod
 
 from phipsi.backends.disk.identity import Parts
-from phipsi.backends.job import Computation, Shape
+from phipsi.backends.job import Changed, Computation, Shape
 from phipsi.graph.derive import forward, reverse
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.trace import Trace
@@ -27,7 +27,7 @@ CONFIGURATION = "q"
 
 
 @dataclass(frozen=True)
-class Derivative(Computation):
+class Derivative(Changed):
     """A product of the Jacobian of a computation with a vector.
 
     Args:
@@ -39,14 +39,6 @@ class Derivative(Computation):
     base: Computation
     model: Model
     by: tuple[str, ...]
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.base.name
-
-    @property
-    def real(self) -> str:  # type: ignore[override]
-        return self.base.real
 
     @property
     def key(self) -> Parts | None:
@@ -77,10 +69,6 @@ class JacobianVector(Derivative):
     @property
     def doc(self) -> str:  # type: ignore[override]
         return f"J t of {self.base.doc}"
-
-    @property
-    def outputs(self) -> tuple[Shape, ...]:  # type: ignore[override]
-        return self.base.outputs
 
     @property
     def added(self) -> dict[str, Shape]:

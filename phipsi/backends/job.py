@@ -53,6 +53,32 @@ class Computation(ABC):
         """
 
 
+class Changed(Computation):
+    """A computation made of another: what it does not say itself is as there.
+
+    Attributes:
+        base: the other.
+    """
+
+    base: Computation
+
+    @property
+    def outputs(self) -> tuple[Shape, ...]:  # type: ignore[override]
+        return self.base.outputs
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.base.name
+
+    @property
+    def doc(self) -> str:  # type: ignore[override]
+        return self.base.doc
+
+    @property
+    def real(self) -> str:  # type: ignore[override]
+        return self.base.real
+
+
 @dataclass(frozen=True)
 class Job(Computation):
     """A program on a machine.

@@ -17,7 +17,7 @@ import numpy as np
 
 from phipsi.backends.derivatives import CONFIGURATION, unused
 from phipsi.backends.disk.identity import Parts
-from phipsi.backends.job import Computation, Shape
+from phipsi.backends.job import Changed, Computation, Shape
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.trace import Trace
 from phipsi.model.model import Model
@@ -26,7 +26,7 @@ from phipsi.spatial import normalize
 
 
 @dataclass(frozen=True)
-class ByEntries(Computation):
+class ByEntries(Changed):
     """A computation at q with its quaternions divided by their lengths.
 
     The argument q is called `entries`: derivatives by it are by its nq entries.
@@ -38,22 +38,6 @@ class ByEntries(Computation):
 
     base: Computation
     model: Model
-
-    @property
-    def outputs(self) -> tuple[Shape, ...]:  # type: ignore[override]
-        return self.base.outputs
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.base.name
-
-    @property
-    def doc(self) -> str:  # type: ignore[override]
-        return self.base.doc
-
-    @property
-    def real(self) -> str:  # type: ignore[override]
-        return self.base.real
 
     @property
     def key(self) -> Parts | None:

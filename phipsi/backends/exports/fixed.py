@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from phipsi.backends.job import Computation, Shape
+from phipsi.backends.job import Changed, Computation, Shape
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.trace import Trace
 
@@ -15,7 +15,7 @@ Key = tuple[str, int]  # an argument, and which entry of it
 
 
 @dataclass(frozen=True)
-class Fixed(Computation):
+class Fixed(Changed):
     """What is left of a computation once some numbers are known.
 
     Args:
@@ -25,22 +25,6 @@ class Fixed(Computation):
 
     base: Computation
     numbers: Mapping[Key, float]
-
-    @property
-    def outputs(self) -> tuple[Shape, ...]:  # type: ignore[override]
-        return self.base.outputs
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.base.name
-
-    @property
-    def doc(self) -> str:  # type: ignore[override]
-        return self.base.doc
-
-    @property
-    def real(self) -> str:  # type: ignore[override]
-        return self.base.real
 
     @cached_property
     def places(self) -> dict[Key, Key | float]:
