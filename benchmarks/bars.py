@@ -1,13 +1,14 @@
 """The bars that a run must clear: ratios within the run, and the seconds that compiling takes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
+from .bar import Bar
 from .contender import BATCH, CALL, CHECKED, MUJOCO, OURS
 from .plan import ROLLING, STATES, STEPS
 from .results import Chain, Results
 from .robots import FILES
+from .sections import SECTIONS
 from .tasks import TASKS
 
 ARMS = ("ur5", "panda")
@@ -15,35 +16,6 @@ OTHERS = ("solo12", "talos", "g1")
 MATRICES = ("mass", "mass-inverse")
 MANY = 1024  # states
 FEW, LOTS = 1_000, 100_000  # bodies
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A number that must be at least, or at most, as large as a bound.
-
-    Args:
-        what: is measured.
-        measured: None where the run left it out.
-        bound: to clear.
-        aim: what would be better still.
-        at_most: whether less is better.
-        unit: follows the numbers.
-    """
-
-    what: str
-    measured: float | None
-    bound: float
-    aim: float | None = None
-    at_most: bool = False
-    unit: str = "×"
-
-    @property
-    def verdict(self) -> str:
-        """Met, not met, or not measured."""
-        if self.measured is None:
-            return "not measured"
-        met = self.measured <= self.bound if self.at_most else self.measured >= self.bound
-        return "met" if met else "not met"
 
 
 def bars_of(results: Results) -> list[Bar]:
@@ -56,6 +28,7 @@ def bars_of(results: Results) -> list[Bar]:
         Bar("Talos, free base, compiled cold", results.cold, 2.0, at_most=True, unit=" s"),
         *_growth(results.chains),
         *_rollouts(results),
+        *_sections(results),
     ]
 
 
@@ -117,6 +90,12 @@ def _rollouts(results: Results) -> Iterator[Bar]:
         found = results.rollout(robot, "rk4", STATES, STEPS)
         what = f"{FILES[robot][0]}, rollout of {STATES:,} states over {STEPS:,} steps by RK4"
         yield Bar(f"{what} beside {MUJOCO}", found and found.ratio, 10)
+
+
+def _sections(results: Results) -> Iterator[Bar]:
+    """Those of the parts that have tables of their own."""
+    for section in SECTIONS:
+        yield from section.bars(results.found(section.name))
 
 
 def _nonlinearity(chains: Sequence[Chain]) -> float:

@@ -1,25 +1,13 @@
 """Control loops: functions bound to arrays, beside Pinocchio's Python call and their own kernels.
 
-    python -m benchmarks.control_loop                     every robot and task
-    python -m benchmarks.control_loop --only ur5 forward  some of them
-
-Everything runs in one process, on one thread, on one state. Contenders are timed in turn, round
-after round, once all answers agree to 1e-9; ratios are medians of the rounds.
+On one state. Contenders are timed in turn, round after round, once all answers agree to 1e-9;
+ratios are medians of the rounds.
 """
 
-import argparse
-import os
-
-# One thread, and our own default, said before any library asks.
-os.environ.update({x: "1" for x in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")})
-os.environ.pop("PHIPSI_BACKEND", None)
-
 import ctypes
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
@@ -27,23 +15,27 @@ import phipsi as pp
 from phipsi.backends.llvm import compile_module
 from phipsi.cli.timing import interleave
 
-from .bars import Bar
+from .bar import Bar
 from .contender import CALL, OURS, Trial, check_agreement
 from .ours import compile_task
 from .pinocchio_peer import Call
-from .report import bar_table, digits, table
+from .plan import BIND, Plan
 from .robots import FILES, Robot
-from .tasks import FORWARD, INVERSE, MASS, TASKS, Task
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
-from binding import bind
+from .section import Section, found_of
+from .tables import digits, table
+from .tasks import TASKS, Task
 
 BOUND = "bound"
 KERNEL = "kernel alone"
 CALLS = 64  # of the kernel, one after the other
 FASTER = 4.0  # than Pinocchio's call, at least
-BARRED = (FORWARD, INVERSE, MASS)
+
+TEXT = f"""\
+One state. `{BOUND}`: the function that `fn.bind` ties to arrays, called from Python without \
+arguments. `{KERNEL}`: its machine code in a loop of machine code, the time below which no call \
+can come; what a bound call adds to it, in nanoseconds. `{OURS}`: the compiled function, called as \
+ever. Microseconds per call, at best; in parentheses how many times as long as `{BOUND}`.
+"""
 
 
 @dataclass(frozen=True)
@@ -51,8 +43,7 @@ class Loop:
     """What was measured of a task on a robot.
 
     Args:
-        robot: its name.
-        task: its key.
+        robot, task: keys of `FILES` and `TASKS`.
         micros: microseconds per call of each contender, at best.
         ratios: how many times as long as the bound function each took, medians of the rounds.
     """
@@ -111,7 +102,7 @@ def trials_of(robot: Robot, task: Task) -> dict[str, Trial]:
     """All contenders on the robot's first state."""
     compiled, out = compile_task(robot, task), np.empty((1, *task.shape(robot.model.nv)))
     arrays = [robot.states[name][0].copy() for name in task.arguments]
-    bound = bind(compiled.function, *arrays, out=out[0])
+    bound = compiled.function.bind(*arrays, out=out[0])
     kernel = kernel_loop(compiled.function, arrays, out[0])
 
     def answered(run: Callable[[], object]) -> Callable[[], np.ndarray]:
@@ -130,6 +121,12 @@ def trials_of(robot: Robot, task: Task) -> dict[str, Trial]:
     }
 
 
+def measure_loops(plan: Plan) -> Iterator[Loop]:
+    """Every task on every robot."""
+    for name, key in plan.cases(tuple(FILES), tuple(TASKS)):
+        yield measure_loop(Robot(name, 1), TASKS[key], plan.seconds)
+
+
 def measure_loop(robot: Robot, task: Task, seconds: float) -> Loop:
     """One call after the other of every contender, checked and then timed."""
     trials = trials_of(robot, task)
@@ -145,15 +142,15 @@ def measure_loop(robot: Robot, task: Task, seconds: float) -> Loop:
     )
 
 
-def bars_of(loops: Iterable[Loop]) -> Iterator[Bar]:
+def bars_of(loops: Sequence[Loop]) -> Iterator[Bar]:
     """Bound functions beside Pinocchio's calls."""
-    for x in loops:
-        if TASKS[x.task] in BARRED:
-            what = f"{FILES[x.robot][0]}, {TASKS[x.task].name}, bound, beside {CALL}"
-            yield Bar(what, x.ratios[CALL], FASTER)
+    for task, robot in product(TASKS, FILES):
+        found = found_of(loops, robot, task)
+        what = f"{FILES[robot][0]}, {TASKS[task].name}, one state by the {BOUND} function beside {CALL}"
+        yield Bar(what, found and found.ratios[CALL], FASTER)
 
 
-def loop_table(loops: Iterable[Loop]) -> str:
+def loop_table(loops: Sequence[Loop]) -> str:
     """Microseconds per call, and what bound functions add to their kernels."""
     head = ("function", BOUND, KERNEL, "adds, ns", OURS, CALL)
     rows = (
@@ -168,21 +165,10 @@ def loop_table(loops: Iterable[Loop]) -> str:
     return table(head, rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    choices = (*FILES, *TASKS)
-    parser.add_argument(
-        "--only", nargs="+", default=[], choices=choices, metavar="NAME", help=", ".join(choices)
-    )
-    parser.add_argument("--seconds", type=float, default=2.0, help="for each function")
-    options = parser.parse_args()
-    robots, tasks = ([x for x in all_ if x in options.only] or [*all_] for all_ in (FILES, TASKS))
-    loops = []
-    for name, key in product(robots, tasks):
-        loops.append(measure_loop(Robot(name, 1), TASKS[key], options.seconds))
-        print(f"{name}, {key}: {loops[-1].ratios[CALL]:.1f} times as fast as {CALL}", flush=True)
-    print(f"\n{loop_table(loops)}\n{bar_table([*bars_of(loops)])}")
+def line_of_loop(x: Loop) -> str:
+    """A loop as a line, for who watches the run."""
+    where = f"{FILES[x.robot][0]}, {TASKS[x.task].name}, {BOUND}"
+    return f"{where}: {digits(x.micros[BOUND])} us; {CALL} {x.ratios[CALL]:.1f}×"
 
 
-if __name__ == "__main__":
-    main()
+SECTION = Section(BIND, "Control loops", TEXT, measure_loops, line_of_loop, loop_table, bars_of)

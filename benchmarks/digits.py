@@ -1,8 +1,14 @@
-"""What is asked in single and in double precision, and how far the answers differ."""
+"""What is asked in single and in double precision, and how far the answers differ.
 
+python -m benchmarks.digits            a table, printed
+python -m benchmarks.digits --write    into docs/accuracy.md as well
+"""
+
+import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +19,14 @@ from phipsi.dynamics.inverse import bias
 from phipsi.dynamics.points import JACOBIAN
 from phipsi.operators import pose
 
+from .robots import Robot
+from .tables import table
 from .tasks import FORWARD, INVERSE, MASS, MASS_INVERSE, TERMS
+
+PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
+MARKS = "<!-- single: written by benchmarks/digits.py -->", "<!-- end single -->"
+ROBOTS = ("ur5", "panda", "solo12", "talos")
+STATES = 1000
 
 
 def beside_largest(error: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -73,3 +86,35 @@ def errors(model: pp.Model, question: Question, states: dict[str, np.ndarray]) -
     found, right = make(dtype=np.float32)(*arguments), make()(*wide)
     assert found.dtype == np.float32
     return question.measure(found - right, right)
+
+
+def digit_table(robots: Sequence[str]) -> str:
+    """The worst of all states, function by function."""
+    machines = [Robot(name, STATES) for name in robots]
+    rows = [
+        [question.name, *(f"{errors(x.model, question, x.states).max():.0e}" for x in machines)]
+        for question in QUESTIONS
+    ]
+    return table(("function", *(x.title for x in machines)), rows)
+
+
+def write(text: str) -> None:
+    """Put the table into the page, between its marks."""
+    start, end = MARKS
+    before, rest = PAGE.read_text(encoding="utf-8").split(start)
+    _, after = rest.split(end)
+    PAGE.write_text(f"{before}{start}\n{text}{end}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
+    options = parser.parse_args()
+    text = digit_table(ROBOTS)
+    print(text)
+    if options.write:
+        write(text)
+
+
+if __name__ == "__main__":
+    main()

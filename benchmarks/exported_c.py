@@ -1,22 +1,12 @@
 """Exported C beside machine code: the header compiled by the C compiler, the same states.
 
-    python -m benchmarks.exported_c
-    python -m benchmarks.exported_c --only ur5 forward
-
 One state after the other: a loop of C over the exported function, beside the kernel of one lane in
-the loop that NumPy calls. Many side by side: the exported batch beside the kernel of all lanes. In
-one process, on one thread, in turn; ratios are medians of the rounds. Bars are on the first.
+the loop that NumPy calls. Many side by side: the exported batch beside the kernel of all lanes.
+They are timed in turn, round after round; ratios are medians of the rounds. Bars are on the first.
 """
 
-import argparse
-import os
-
-# One thread, and our own default, said before any library asks.
-os.environ.update({x: "1" for x in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")})
-os.environ.pop("PHIPSI_BACKEND", None)
-
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -27,17 +17,27 @@ import numpy as np
 import phipsi as pp
 from phipsi.cli.timing import interleave
 
-from .bars import Bar
-from .native import bind, compiler_version, load_c
-from .report import bar_table, table
+from .bar import Bar
+from .contender import DisagreementError, relative_error
+from .native import FLAGS, bind, load_c
+from .plan import EXPORT, Plan
 from .robots import FILES, Robot
-from .tasks import FORWARD, INVERSE, MASS, Task
+from .section import Section, found_of
+from .tables import table
+from .tasks import TASKS, Task
 
 ROBOTS = ("ur5", "panda", "talos")
-TASKS = {task.key: task for task in (FORWARD, INVERSE, MASS)}
+ASKED = ("forward", "inverse", "mass")
 STATES = 256
 LONGER, AIM = 1.3, 1.0  # how many times as long as ours exported code may take, and should
 CLOSE = 1e-12
+
+TEXT = f"""\
+How many times as long as our machine code the header of `fn.export_c` takes, compiled \
+`{" ".join(FLAGS)}`, on {STATES} states. one by one: the C function in a loop of C, beside our \
+kernel of one lane. side by side: its batch function beside our kernel of all lanes. difference: \
+of the results, relative to the largest entry of a state.
+"""
 
 LOOPS = """
 static double room[ROBOT_BATCH_WORK];
@@ -56,15 +56,14 @@ class Ratio:
     """How many times as long as ours exported code takes.
 
     Args:
-        robot: its name.
-        task: what is computed.
+        robot, task: keys of `FILES` and `TASKS`.
         one: state after state.
         many: side by side.
         difference: of the results, relative.
     """
 
     robot: str
-    task: Task
+    task: str
     one: float
     many: float
     difference: float
@@ -89,7 +88,13 @@ def loops_for(header: str, inputs: int) -> str:
     )
 
 
-def ratio_of(robot: Robot, task: Task, seconds: float) -> Ratio:
+def measure_exports(plan: Plan) -> Iterator[Ratio]:
+    """All robots and tasks, one after the other."""
+    for name, key in plan.cases(ROBOTS, ASKED):
+        yield measure_export(Robot(name, STATES), TASKS[key], plan.seconds)
+
+
+def measure_export(robot: Robot, task: Task, seconds: float) -> Ratio:
     """Of one function on one robot."""
     ours = {
         name: pp.compile(robot.model, task.expression, backend="llvm", lanes=lanes)
@@ -102,7 +107,8 @@ def ratio_of(robot: Robot, task: Task, seconds: float) -> Ratio:
     results = {}
     for name, function in ours.items():
         for whose in ("ours", "C"):
-            out = results[f"{whose} {name}"] = np.empty((STATES, *task.shape(robot.model.nv)))
+            out = np.full((robot.count, *task.shape(robot.model.nv)), np.nan)
+            results[f"{whose} {name}"] = out
             runs[f"{whose} {name}"] = (
                 partial(function.gufunc, *arguments, out=out)
                 if whose == "ours"
@@ -111,18 +117,35 @@ def ratio_of(robot: Robot, task: Task, seconds: float) -> Ratio:
     for run in runs.values():
         run()
     wanted = results["ours one"]
-    apart = max(np.abs(x - wanted).max() for x in results.values()) / np.abs(wanted).max()
-    assert apart < CLOSE, f"{robot.title}, {task.name}: results differ by {apart:.1e}"
-    times = interleave(runs, dict.fromkeys(runs, STATES), seconds=seconds)
+    apart = max(check_alike(robot, task, name, x, wanted) for name, x in results.items())
+    times = interleave(runs, dict.fromkeys(runs, robot.count), seconds=seconds)
     one, many = (times.ratio(f"C {x}", f"ours {x}") for x in ours)
-    return Ratio(robot.name, task, one, many, apart)
+    return Ratio(robot.name, task.key, one, many, apart)
 
 
-def ratio_table(found: Iterable[Ratio]) -> str:
+def check_alike(
+    robot: Robot, task: Task, name: str, found: np.ndarray, wanted: np.ndarray
+) -> float:
+    """The difference relative to the largest entry of a state, or DisagreementError."""
+    error = relative_error(found, wanted)
+    if not error < CLOSE:  # nor is NaN
+        raise DisagreementError(f"{robot.title}, {task.name}, {name}: off by {error:.1e}")
+    return error
+
+
+def bars_of(found: Sequence[Ratio]) -> Iterator[Bar]:
+    """Of states one by one."""
+    for robot, task in product(ROBOTS, ASKED):
+        ratio = found_of(found, robot, task)
+        what = f"{FILES[robot][0]}, {TASKS[task].name}, exported C beside our kernel of one lane"
+        yield Bar(what, ratio and ratio.one, LONGER, AIM, at_most=True)
+
+
+def ratio_table(found: Sequence[Ratio]) -> str:
     """All that was measured."""
     rows = (
         [
-            f"{FILES[x.robot][0]}, {x.task.name}",
+            f"{FILES[x.robot][0]}, {TASKS[x.task].name}",
             *(f"{ratio:.2f}×" for ratio in (x.one, x.many)),
             f"{x.difference:.0e}" if x.difference else "none",
         ]
@@ -131,29 +154,10 @@ def ratio_table(found: Iterable[Ratio]) -> str:
     return table(("function", "one by one", "side by side", "difference"), rows)
 
 
-def bars_of(found: Iterable[Ratio]) -> Iterator[Bar]:
-    """Of states one by one."""
-    for x in found:
-        what = f"{FILES[x.robot][0]}, {x.task.name}, exported C beside our kernel of one lane"
-        yield Bar(what, x.one, LONGER, AIM, at_most=True)
+def line_of_ratio(x: Ratio) -> str:
+    """A function as a line, for who watches the run."""
+    where = f"{FILES[x.robot][0]}, {TASKS[x.task].name}, exported C"
+    return f"{where}: one by one {x.one:.2f}×, side by side {x.many:.2f}×"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    choices = (*ROBOTS, *TASKS)
-    parser.add_argument(
-        "--only", nargs="+", default=[], choices=choices, metavar="NAME", help=", ".join(choices)
-    )
-    parser.add_argument("--seconds", type=float, default=1.0, help="for each robot and task")
-    options = parser.parse_args()
-    robots, tasks = ([x for x in all_ if x in options.only] or [*all_] for all_ in (ROBOTS, TASKS))
-    print(f"{compiler_version()}\n")
-    found = [
-        ratio_of(Robot(name, STATES), TASKS[key], options.seconds)
-        for name, key in product(robots, tasks)
-    ]
-    print(f"{ratio_table(found)}\n{bar_table([*bars_of(found)])}")
-
-
-if __name__ == "__main__":
-    main()
+SECTION = Section(EXPORT, "Exported C", TEXT, measure_exports, line_of_ratio, ratio_table, bars_of)

@@ -18,7 +18,7 @@ def describe() -> dict[str, str]:
     """What a reader must know to compare numbers with others."""
     major, minor, patch = llvm.llvm_version_info
     return {
-        "processor": f"{processor()} (LLVM: {host_cpu()}), {os.cpu_count()} cores, one used",
+        "processor": f"{processor()} (LLVM: {host_cpu()}), {os.cpu_count()} cores",
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "C compiler": compiler_version(),
         "phipsi": f"{version('phipsi')}, LLVM {major}.{minor}.{patch}",

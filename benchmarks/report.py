@@ -1,15 +1,17 @@
 """Results as a page: bars first, then every table."""
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from .bars import FEW, MANY, Bar, bars_of
+from .bar import Bar
+from .bars import FEW, MANY, bars_of
 from .contender import BATCH, CALL, CASADI, CHECKED, IN_PLACE, LAST, MUJOCO, OURS
 from .ours import VARIANTS
 from .pinocchio_peer import LOOP
 from .results import SINCOS, Cell, Chain, Made, Results, Rollout
 from .robots import FILES
 from .rollouts import COMPARED, STEP
+from .sections import SECTIONS
+from .tables import bar_table, digits, table
 from .tasks import TASKS, Task
 
 PEERS = (CHECKED, CALL, BATCH, CASADI, MUJOCO)
@@ -17,11 +19,11 @@ PEERS = (CHECKED, CALL, BATCH, CASADI, MUJOCO)
 INTRODUCTION = f"""\
 # Benchmarks
 
-Written by `make bench`, which sets up what it needs, a C compiler apart. Everything ran in one \
-process, on one thread; times are microseconds of the processor per state, at best. Contenders \
-were timed in turn, round after round: in parentheses stands how many times as long as `{OURS}` \
-each took, the median of the rounds. Before anything was timed, all answers agreed to 1e-9. Mimic \
-joints move independently, here and for every peer.
+Written by `make bench`, which sets up what it needs, a C compiler apart. Where nothing else \
+is said, everything ran in one process, on one thread; times are microseconds of the processor per \
+state, at best. Contenders were timed in turn, round after round: in parentheses stands how many \
+times as long as `{OURS}` each took, the median of the rounds. Before anything was timed, all \
+answers agreed to 1e-9. Mimic joints move independently, here and for every peer.
 
 - `{OURS}`: the function of `pp.compile`, called from Python; its result is a new array. \
 `{CHECKED}`: `pp.forward_dynamics` and its like. `{IN_PLACE}`: the function's gufunc, into an \
@@ -84,6 +86,10 @@ def page(results: Results, host: Mapping[str, str]) -> str:
         parts += _section("Growth", f"{GROWTH}\n{chain_table(results.chains)}")
     if results.rollouts:
         parts += _section("Rollouts", f"{ROLLOUTS}\n{rollout_table(results.rollouts)}")
+    for section in SECTIONS:
+        found = results.found(section.name)
+        if found:
+            parts += _section(section.title, f"{section.text}\n{section.table(found)}")
     return "\n".join(parts)
 
 
@@ -110,48 +116,11 @@ def _host(results: Results, host: Mapping[str, str]) -> str:
 # -- tables --------------------------------------------------------------------------------
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown that is one in a terminal, too: the first column left, others right."""
-    rows = [list(row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-
-    def line(cells: Sequence[str]) -> str:
-        first, *rest = zip(cells, widths, strict=True)
-        padded = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]
-        return f"| {' | '.join(padded)} |"
-
-    rule = [f"-{'-' * widths[0]}-", *(f"-{'-' * width}:" for width in widths[1:])]
-    return "\n".join([line(head), f"|{'|'.join(rule)}|", *map(line, rows)]) + "\n"
-
-
-def digits(x: float | None) -> str:
-    """Three significant digits, never an exponent; a dash for nothing."""
-    if x is None:
-        return "-"
-    if x == 0:
-        return "0"
-    return f"{x:,.{max(0, 2 - math.floor(math.log10(abs(x))))}f}"
-
-
 def _bars(bars: Sequence[Bar]) -> str:
     verdicts = [bar.verdict for bar in bars]
     counts = ", ".join(f"{verdicts.count(x)} {x}" for x in dict.fromkeys(verdicts))
-    return f"{counts}.\n\n{bar_table(bars)}"
-
-
-def bar_table(bars: Sequence[Bar]) -> str:
-    """Every bar with its measure and its verdict."""
-
-    def number(x: float | None, unit: str) -> str:
-        return "-" if x is None else f"{digits(x)}{unit}"
-
-    rows = []
-    for bar in bars:
-        sign = "≤" if bar.at_most else "≥"
-        bound = f"{sign} {bar.bound:g}{bar.unit}"
-        aim = "" if bar.aim is None else f"{bar.aim:g}{bar.unit}"
-        rows.append((bar.what, number(bar.measured, bar.unit), bound, aim, bar.verdict))
-    return table(("bar", "measured", "bound", "aim", "verdict"), rows)
+    measured = [bar for bar in bars if bar.measured is not None]
+    return f"{counts}.\n" + (f"\n{bar_table(measured)}" if measured else "")
 
 
 def peer_table(cells: Sequence[Cell]) -> str:

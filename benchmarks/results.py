@@ -1,6 +1,8 @@
 """What a run finds out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 SINCOS = 30  # flops that a sine and a cosine together count as
 
@@ -121,6 +123,7 @@ class Results:
         peaks: flops per second of the FMA loop, by lanes.
         cells, made, chains, rollouts: what was measured.
         cold: seconds from nothing to the first forward dynamics of Talos, compiling included.
+        sections: what was found by parts with tables of their own, by their names.
     """
 
     peaks: dict[int, float] = field(default_factory=dict)
@@ -129,6 +132,11 @@ class Results:
     chains: list[Chain] = field(default_factory=list)
     rollouts: list[Rollout] = field(default_factory=list)
     cold: float | None = None
+    sections: dict[str, list[Any]] = field(default_factory=dict)
+
+    def found(self, section: str) -> Sequence[Any]:
+        """By a part with a table of its own; nothing if it was not asked for."""
+        return self.sections.get(section, ())
 
     def cell(self, robot: str, task: str, batch: int) -> Cell | None:
         """Of a robot, a task and a batch, if it was measured."""

@@ -1,7 +1,7 @@
 """The robots that are measured: mimic joints move independently, here and for every peer."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -49,7 +49,8 @@ class Robot:
 
     @cached_property
     def model(self) -> pp.Model:
-        return pp.load(self.path, base=self.base, mimic="independent")
+        """One for all robots of that name: what is compiled for it is compiled once."""
+        return _model_of(self.path, self.base)
 
     @cached_property
     def states(self) -> dict[str, np.ndarray]:
@@ -58,3 +59,8 @@ class Robot:
         q = np.array([self.model.random(rng) for _ in range(self.count)])
         v, tau, vdot = rng.normal(size=(3, self.count, self.model.nv))
         return {"q": q, "v": v, "tau": tau, "vdot": vdot}
+
+
+@cache
+def _model_of(path: Path, base: str) -> pp.Model:
+    return pp.load(path, base=base, mimic="independent")

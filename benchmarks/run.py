@@ -1,8 +1,9 @@
-"""phipsi beside Pinocchio, CasADi and MuJoCo: one run, one thread, with ratios.
+"""phipsi beside Pinocchio, CasADi and MuJoCo, and beside itself: one run, with ratios.
 
     make bench                                    everything, into benchmarks/RESULTS.md
     python -m benchmarks.run --quick              a short run, printed only
-    python -m benchmarks.run --only ur5 forward   a part of it, printed only
+    python -m benchmarks.run --only ur5 forward   peers on a robot, for a task, printed only
+    python -m benchmarks.run --only bind threads  parts of it, on all robots or on some
 
 What is where:
 
@@ -11,9 +12,18 @@ What is where:
     ours.py pinocchio_peer.py casadi_code.py mujoco_peer.py
     native.py                       C code, for the last two
     peak.py measure.py              how it is measured, by the clock of phipsi/cli/timing.py
-    chains.py cold.py               growth with the number of bodies; compiling
+    chains.py                       growth with the number of bodies
     rollouts.py                     many states over many steps, beside MuJoCo's
-    results.py bars.py report.py    what was found, is it enough, the page
+    section.py sections.py          parts with tables and bars of their own:
+    control_loop.py                 bound functions
+    threads.py                      batches on two threads
+    single_precision.py             float32 beside float64; digits.py: how exact
+    parameters.py                   numbers of the robot as arguments
+    exported_c.py                   the C header beside our machine code
+    cold.py                         first results, with and without a cache on disk
+    derivatives.py                  products with Jacobians
+    results.py bar.py bars.py       what was found, is it enough
+    tables.py report.py             the page
     host.py                         processor and versions
 """
 
@@ -21,9 +31,10 @@ import argparse
 import os
 import shutil
 
-# One thread, and our own default, said before any library asks.
+# One thread, our own default, nothing that another process has compiled: said before any library
+# asks.
 os.environ.update({x: "1" for x in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")})
-os.environ.pop("PHIPSI_BACKEND", None)
+os.environ.update(PHIPSI_BACKEND="llvm", PHIPSI_THREADS="1", PHIPSI_CACHE="off")
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,11 +52,12 @@ from .host import describe
 from .measure import measure
 from .native import compiler
 from .peak import LANES, Peak, make_peak
-from .plan import CHOICES, Plan, plan_of
+from .plan import CHAINS, CHOICES, PEERS, ROLLOUTS, Plan, plan_of
 from .report import line_of, line_of_rollout, page
 from .results import Made, Results
 from .robots import Robot
 from .rollouts import measure_rollouts
+from .sections import SECTIONS
 from .tasks import TASKS, Task
 
 PAGE = Path(__file__).with_name("RESULTS.md")
@@ -113,6 +125,28 @@ def measure_all(plan: Plan) -> Results:
     """Everything that was asked for."""
     results = Results()
     peak = measure_peaks(results)
+    if PEERS in plan.parts:
+        measure_peers(plan, peak, results)
+    if CHAINS in plan.parts:
+        say(f"-- chains of {', '.join(map(str, plan.sizes))} bodies")
+        results.chains = measure_chains(plan.sizes, plan.seconds)
+    if ROLLOUTS in plan.parts:
+        say("-- rollouts")
+        for found in measure_rollouts(*plan.rollouts):
+            results.rollouts.append(found)
+            say(line_of_rollout(found))
+    for section in SECTIONS:
+        if section.name in plan.parts:
+            say(f"-- {section.name}")
+            several = results.sections.setdefault(section.name, [])
+            for one in section.measure(plan):
+                several.append(one)
+                say(section.line(one))
+    return results
+
+
+def measure_peers(plan: Plan, peak: Peak, results: Results) -> None:
+    """Every task on every robot, and how long the largest takes to compile."""
     for name in plan.robots:
         robot = Robot(name, max(plan.batches))
         for key in plan.tasks:
@@ -129,15 +163,6 @@ def measure_all(plan: Plan) -> Results:
     if COLD in plan.robots and "forward" in plan.tasks:
         say(f"-- {COLD}: compiling in processes of their own")
         results.cold = cold_seconds(COLD)
-    if plan.sizes:
-        say(f"-- chains of {', '.join(map(str, plan.sizes))} bodies")
-        results.chains = measure_chains(plan.sizes, plan.seconds)
-    if plan.rollouts:
-        say("-- rollouts")
-        for found in measure_rollouts(*plan.rollouts):
-            results.rollouts.append(found)
-            say(line_of_rollout(found))
-    return results
 
 
 def measure_peaks(results: Results) -> Peak:

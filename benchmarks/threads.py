@@ -1,7 +1,5 @@
 """Batches shared among threads, beside what the machine itself gains by as many.
 
-    python -m benchmarks.threads                    printed
-
 Time is that of the clock on the wall. The machine's own gain is that of loops of fused
 multiply-adds, which share nothing: what one more thread adds where the cores have one clock, or
 others use them too. Both are measured in turn, round after round; the best of the rounds counts.
@@ -11,23 +9,29 @@ import ctypes
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 
 import phipsi as pp
+from phipsi.backends.llvm import Target
 
+from .bar import Bar
 from .contender import first
-from .peak import LANES, TURNS, Peak, make_peak
-from .plan import Plan, plan_of
+from .peak import TURNS, Peak, make_peak
+from .plan import THREADS as PART
+from .plan import Plan
 from .robots import FILES, Robot
+from .section import Section
+from .tables import table
 from .tasks import TASKS, Task
 
 STATES = 16384
-BODIES = 10_000  # of the tree
+BODIES, FEWER = 10_000, 1_000  # of the tree; at a first look
 THREADS = 2
 ROBOTS = ("ur5", "panda", "talos")
 ASKED = ("forward", "inverse", "mass")
@@ -35,6 +39,14 @@ LONG = 200 * TURNS  # turns of the loop of multiply-adds, some milliseconds
 ROUNDS = 15  # at least
 CALLS = 8  # in each round
 BOUND = 0.9  # of the machine's own gain, for each robot and task
+
+TEXT = f"""\
+How many times as fast {THREADS} threads are as one, by the clock on the wall: batches of \
+{STATES:,} states into an array that is there, and one state of a tree whose bodies carry two \
+each. machine: loops of fused multiply-adds that share nothing, as many of them as threads, in the \
+same rounds. It is what a second thread adds here at most, where the cores share a clock, are \
+halves of one core, or have others to serve. Bits were the same.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,16 +71,13 @@ class Gain:
         return self.ours / self.machine
 
 
-def measure_threads(peak: Peak, plan: Plan) -> Iterator[Gain]:
+def measure_threads(plan: Plan) -> Iterator[Gain]:
     """The gain of each task on each robot, and of one state of a large tree."""
-    for name in ROBOTS:
-        if name in plan.robots:
-            robot = Robot(name, STATES)
-            for key in ASKED:
-                if key in plan.tasks:
-                    yield measure_batch(robot, TASKS[key], peak, plan.seconds)
-    if plan.sizes:
-        yield measure_tree(min(max(plan.sizes), BODIES), peak, plan.seconds)
+    peak = make_peak(Target.host().lanes)
+    for name, key in plan.cases(ROBOTS, ASKED):
+        yield measure_batch(Robot(name, STATES), TASKS[key], peak, plan.seconds)
+    if set(ROBOTS) <= set(plan.robots) and "forward" in plan.tasks:
+        yield measure_tree(FEWER if plan.is_quick else BODIES, peak, plan.seconds)
 
 
 def measure_batch(robot: Robot, task: Task, peak: Peak, seconds: float) -> Gain:
@@ -165,7 +174,19 @@ def line_of_gain(gain: Gain) -> str:
     return f"{ours}, multiply-adds {gain.machine:.2f}×, {gain.share:.2f} of it"
 
 
-if __name__ == "__main__":
-    widest = make_peak(max(LANES))
-    for one in measure_threads(widest, plan_of((), quick=False)):
-        print(line_of_gain(one), flush=True)
+def bars_of(gains: Sequence[Gain]) -> Iterator[Bar]:
+    """Of each robot and task the share of the machine's own gain."""
+    shares = {gain.what: gain.share for gain in gains}
+    for robot, task in product(ROBOTS, ASKED):
+        what = name_of(robot, task)
+        beside = f"{what} by {THREADS} threads beside the machine's own gain"
+        yield Bar(beside, shares.get(what), BOUND)
+
+
+def gain_table(gains: Sequence[Gain]) -> str:
+    """Ours, the machine's, and the share."""
+    rows = ((x.what, *(f"{n:.2f}×" for n in (x.ours, x.machine, x.share))) for x in gains)
+    return table(("function", "phipsi", "machine", "share"), rows)
+
+
+SECTION = Section(PART, "Threads", TEXT, measure_threads, line_of_gain, gain_table, bars_of)

@@ -14,6 +14,8 @@ from phipsi.cli import timing
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmark_findings import findings
+
 from benchmarks import (
     bars,
     chains,
@@ -26,6 +28,7 @@ from benchmarks import (
     plan,
     report,
     rollouts,
+    tables,
 )
 from benchmarks.contender import (
     BATCH,
@@ -40,6 +43,7 @@ from benchmarks.contender import (
 )
 from benchmarks.results import Cell, Chain, Made, Results, Rollout
 from benchmarks.robots import FILES, Robot
+from benchmarks.sections import SECTIONS
 from benchmarks.tasks import FORWARD, INVERSE, MASS, TASKS
 
 COUNT = 3
@@ -314,12 +318,12 @@ def test_the_peak_loop_runs_and_counts_two_flops_for_each_lane(lanes):
 # -- what is made of it --------------------------------------------------------------------
 
 
-def results(times, share, growth=2.0, crooked=0):
-    """A run in which all ratios and all shares are the same."""
+def results(times, share, growth=2.0, crooked=0, level=1.0):
+    """A run in which all ratios and all shares are the same; sections are at a level of theirs."""
     names = (OURS, CHECKED, IN_PLACE, CALL, BATCH)
     ratios = dict.fromkeys(names, times) | {OURS: 1.0, CHECKED: 1.0, IN_PLACE: 1.0}
     micros = dict.fromkeys(names, 0.0123)
-    found = Results(peaks={8: 5e10}, cold=growth)
+    found = Results(peaks={8: 5e10}, cold=growth, sections=findings(level))
     for robot in FILES:
         for task in TASKS:
             for batch in plan.BATCHES:
@@ -346,7 +350,7 @@ def test_bars_are_met_at_their_bounds():
 
 
 def test_bars_are_not_met_below_their_bounds():
-    found = verdicts(results(0.99, 0.449, growth=2.01, crooked=1))
+    found = verdicts(results(0.99, 0.449, growth=2.01, crooked=1, level=0.999))
     assert set(found.values()) == {"not met"}
     assert len(found) == len(bars.bars_of(Results())), "no two bars have one name"
 
@@ -366,7 +370,7 @@ def test_bars_are_not_met_below_their_bounds():
 )
 def test_ratios_meet_the_bars_that_they_reach(least, met):
     def count(times):
-        found = [bar for bar in bars.bars_of(results(times, 0.0)) if bar.unit == "×"]
+        found = [bar for bar in bars.bars_of(results(times, 0.0, level=0.5)) if bar.unit == "×"]
         return sum(bar.verdict == "met" for bar in found if not bar.at_most)
 
     assert count(least) == met > count(least - 0.01)
@@ -399,6 +403,7 @@ def test_what_was_left_out_is_not_met():
     assert set(verdicts(Results()).values()) == {"not measured"}
     partly = results(30.0, 0.6)
     partly.cells = [cell for cell in partly.cells if cell.task == "forward"]
+    partly.sections = {}
     found = verdicts(partly)
     assert not any("mass" in what or "inverse" in what for what in found if found[what] == "met")
     assert list(found.values()).count("met") == 5 + 5 + 5 + 3 + 1 + 2 + 2
@@ -424,7 +429,7 @@ def test_the_page_has_every_table_whole():
     text = report.page(results(30.0, 0.6), {"processor": "one"})
     assert "- processor: one" in text and "50.0 with 8" in text
     blocks = [block for block in text.split("\n\n") if block.startswith("|")]
-    assert len(blocks) == 1 + 2 * len(TASKS) + 3
+    assert len(blocks) == 1 + 2 * len(TASKS) + 3 + len(SECTIONS)
     for block in blocks:
         lines = block.strip().splitlines()
         assert len({line.count("|") for line in lines}) == 1
@@ -433,8 +438,18 @@ def test_the_page_has_every_table_whole():
     assert [line for line in forward if line.startswith("| Talos") and " 1,024 |" in line]
     assert len(forward) == 2 + len(FILES) * len(plan.BATCHES)
     assert "0.0123 (30.0×)" in blocks[1] and " 60 % |" in blocks[2]
-    assert len(blocks[-1].splitlines()) == 2 + len(plan.ROLLING) * len(rollouts.METHODS)
-    assert " 4.56 | " in blocks[-1] and "0.100 (30.0×)" in blocks[-1] and " 7e-12 |" in blocks[-1]
+    rolled = blocks[1 + 2 * len(TASKS) + 2]
+    assert len(rolled.splitlines()) == 2 + len(plan.ROLLING) * len(rollouts.METHODS)
+    assert " 4.56 | " in rolled and "0.100 (30.0×)" in rolled and " 7e-12 |" in rolled
+
+
+def test_the_page_lists_the_bars_that_were_measured_and_counts_the_others():
+    part = Results(sections={plan.EXPORT: findings(1.0)[plan.EXPORT]})
+    text = report.page(part, {})
+    others = len(bars.bars_of(part)) - 9
+    assert f"{others} not measured, 9 met.\n" in text
+    assert text.count("exported C beside our kernel of one lane") == 9
+    assert f"{len(bars.bars_of(Results()))} not measured.\n" in report.page(Results(), {})
 
 
 def test_a_rollout_is_one_line_for_who_watches():
@@ -448,18 +463,31 @@ def test_a_rollout_is_one_line_for_who_watches():
     [(0.01234, "0.0123"), (1.0, "1.00"), (12.34, "12.3"), (1234.5, "1,234"), (0, "0"), (None, "-")],
 )
 def test_numbers_have_three_digits_and_no_exponent(number, text):
-    assert report.digits(number) == text
+    assert tables.digits(number) == text
 
 
 def test_a_part_is_measured_by_its_names():
     whole = plan.plan_of([], quick=False)
     assert list(whole.robots) == list(FILES) and list(whole.tasks) == list(TASKS)
+    assert list(whole.parts) == list(plan.PARTS)
     assert whole.batches == (1, 7, 64, 1024, 16384) and whole.sizes[-1] == 100_000
     assert whole.rollouts == (1024, 1_000) and whole.is_whole
     part = plan.plan_of(["talos", "mass"], quick=False)
-    assert (part.robots, part.tasks, part.sizes) == (["talos"], ["mass"], ())
-    assert part.rollouts is None and plan.plan_of(["chains"], quick=True).robots == []
+    assert (part.robots, part.tasks, part.parts) == (["talos"], ["mass"], ["peers"])
     rolled = plan.plan_of(["rollouts"], quick=True)
-    assert (rolled.robots, rolled.sizes, rolled.rollouts) == ([], (), (256, 100))
+    assert (rolled.parts, rolled.rollouts, rolled.is_quick) == (["rollouts"], (256, 100), True)
     assert not part.is_whole and not plan.plan_of([], quick=True).is_whole
     assert bars.FEW in plan.plan_of(["chains"], quick=True).sizes
+
+
+def test_parts_are_measured_on_robots_and_for_tasks_that_are_named():
+    both = plan.plan_of(["bind", "talos", "threads", "mass"], quick=True)
+    assert both.parts == ["bind", "threads"]
+    assert list(both.cases(("ur5", "talos"), ("forward", "mass"))) == [("talos", "mass")]
+    every = plan.plan_of(["bind"], quick=True)
+    assert list(every.cases(("ur5",), ("mass", "forward"))) == [("ur5", "mass"), ("ur5", "forward")]
+
+
+def test_every_section_has_a_name_on_the_command_line():
+    named = [section.name for section in SECTIONS]
+    assert named == list(plan.PARTS[3:]) and set(named) < set(plan.CHOICES)

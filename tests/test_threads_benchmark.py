@@ -11,6 +11,7 @@ import phipsi as pp
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import peak, threads
+from benchmarks.plan import plan_of
 from benchmarks.robots import Robot
 from benchmarks.tasks import TASKS
 
@@ -58,3 +59,22 @@ def test_shares_are_of_the_gain_of_the_machine():
     assert gain.share == 0.75
     said = "something, 2 threads: 1.50×, multiply-adds 2.00×, 0.75 of it"
     assert threads.line_of_gain(gain) == said
+
+
+def test_every_robot_and_task_has_a_bar_and_the_tree_has_none():
+    some = threads.Gain("UR5, mass matrix, 16,384 states", 2, 1.5, 2.0)
+    tree = threads.Gain("tree of 50 bodies, forward dynamics, one state", 2, 1.9, 2.0)
+    bars = list(threads.bars_of([some, tree]))
+    assert len(bars) == 9
+    assert {bar.what: bar.measured for bar in bars if bar.measured} == {
+        "UR5, mass matrix, 16,384 states by 2 threads beside the machine's own gain": 0.75
+    }
+
+
+@pytest.mark.parametrize("only, trees", [(["threads"], [1_000]), (["threads", "ur5"], [])])
+def test_the_tree_is_measured_with_all_robots(only, trees, monkeypatch):
+    asked = []
+    monkeypatch.setattr(threads, "measure_batch", lambda robot, task, *_: (robot.name, task.key))
+    monkeypatch.setattr(threads, "measure_tree", lambda bodies, *_: asked.append(bodies))
+    found = list(threads.measure_threads(plan_of(only, quick=True)))
+    assert ("ur5", "mass") in found and asked == trees

@@ -128,7 +128,10 @@ class MachineCode:
         """It tied to arrays; see `bound.make_bound`."""
         plan = self.way(threads).plan
         what = {"buffers": buffers, "fallback": fallback, "result": result}
-        return make_bound(plan, self.single, target=plan.target, **what, **self._rest)
+        # The loop tells large machines how many threads were asked for; a kernel alone does not.
+        is_told = threads is not None and self.path == "rolled"
+        kernel = 0 if is_told else self.single
+        return make_bound(plan, kernel, target=plan.target, **what, **self._rest)
 
     @property
     def _rest(self) -> dict[str, Any]:

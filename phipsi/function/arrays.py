@@ -15,10 +15,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.errors import BackendError, InputError
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.inputs import checked_points
@@ -26,12 +29,13 @@ from phipsi.model.model import Model
 
 if TYPE_CHECKING:
     from phipsi.backends.job import Computation
-    from phipsi.backends.machine_code import MachineCode
+    from phipsi.backends.machine_code import MachineCode, Way
     from phipsi.function.derivative import Derivative
 
 LANES = {"double": (1, 2, 4, 8), "float": (1, 2, 4, 8, 16)}  # states side by side
 CODES = 32  # for so many choices of the bodies that points are on
 PATIENCE = 1.0  # seconds of compiling after which a person at a terminal is told
+CUTS = 8  # pieces of a batch in which something is wrong, each of which is tried again
 KINDS: dict[str, np.dtype] = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
 
 Lists = Mapping[tuple, Sequence[Any]]  # of points: those that letters name, and those passed
@@ -67,6 +71,7 @@ class Call:
         points: the lists of points.
         packed: makes the arguments of machine code of them.
         exact: computes the results by the interpreter; SolveError where there are none.
+        at: makes the same call of some states alone, by their numbers in the flattened batch.
     """
 
     batch: tuple[int, ...]
@@ -74,6 +79,7 @@ class Call:
     points: Lists
     packed: Callable[[], list[np.ndarray]]
     exact: Callable[[], Sequence[np.ndarray]]
+    at: Callable[[np.ndarray], Call]
 
 
 class ArrayFunction(ABC):
@@ -122,6 +128,11 @@ class ArrayFunction(ABC):
     @abstractmethod
     def _lists(self, passed: Sequence[Any]) -> Lists:
         """The lists of points that letters stand for: their own, and the one passed."""
+
+    @property
+    @abstractmethod
+    def _in_double(self) -> ArrayFunction:
+        """The same function in double precision."""
 
     @abstractmethod
     def _buffer(self, name: str, values: Mapping[str, Any]) -> Any:
@@ -177,6 +188,7 @@ class ArrayFunction(ABC):
         self, arguments: Sequence[Any], named: dict[str, Any], threads: int | str | None = None
     ) -> Any:
         """A call whose arguments are looked at first, and named if they are wrong."""
+        threads_or_default(threads)
         named = dict(named)
         out = named.pop("out", None)
         call = self._call(self._by_name(arguments, named))
@@ -214,15 +226,38 @@ class ArrayFunction(ABC):
             results = way.gufunc(*arguments)
         else:
             results = way.gufunc(*arguments, out=self._checked_out(out, code, call))
-        if way.counter[0] != before:
-            exact = self._exact(call)  # SolveError if it is right
-            return self._copied(exact, out) if out is not None else exact
-        return [results] if len(self.outputs) == 1 else list(results)
+        found = [results] if len(self.outputs) == 1 else list(results)
+        return found if way.counter[0] == before else self._mended(way, call, arguments, found)
+
+    def _mended(
+        self, way: Way, call: Call, arguments: Sequence[np.ndarray], found: list[Any]
+    ) -> Sequence[np.ndarray]:
+        """Results with those states computed again of which machine code complained."""
+        states = prod(call.batch)
+        shapes = way.plan.inputs
+        flat = [
+            np.broadcast_to(x, (*call.batch, *core)).reshape(states, *core)
+            for x, core in zip(arguments, shapes, strict=True)
+        ]
+        wrong = _alarmed(way, flat) if states > 1 else np.zeros(states, int)
+        if not wrong.size:  # another thread's alarm
+            return found
+        exact = self._exact(call.at(wrong) if call.batch else call)  # SolveError if it is right
+        if not call.batch:
+            return self._copied(exact, tuple(found)) if isinstance(found[0], np.ndarray) else exact
+        where = np.unravel_index(wrong, call.batch)
+        for array, right in zip(found, exact, strict=True):
+            array[where] = right
+        return found
 
     def _exact(self, call: Call) -> Sequence[np.ndarray]:
-        """The results by the interpreter, in the precision of the function."""
-        results = call.exact()
-        return results if self.dtype == np.float64 else [self._rounded(x) for x in results]
+        """The results by the interpreter; of single precision by double, if that will do."""
+        if self.options.real == "double" or call.is_complex:
+            return call.exact()
+        wide = self._in_double
+        code = wide._compiled(call)
+        results = call.exact() if code is None else wide._run(code, call, None, None)
+        return [self._rounded(x) for x in results]
 
     def _rounded(self, result: np.ndarray) -> np.ndarray:
         return result if np.iscomplexobj(result) else result.astype(self.dtype)
@@ -347,6 +382,8 @@ class ArrayFunction(ABC):
         from phipsi.backends.bound import plain_bound
         from phipsi.backends.buffers import Buffers
 
+        threads = self.options.threads if threads is None else threads
+        threads_or_default(threads)
         values = self._by_name(arguments, named)
         job = self._computation(self._bodies(self._lists(values.get("points", ()))))
         if job is None:
@@ -475,6 +512,24 @@ class ArrayFunction(ABC):
         for array, result in zip(arrays, results, strict=True):
             array[...] = result
         return list(arrays)
+
+
+def _alarmed(way: Way, arguments: Sequence[np.ndarray]) -> np.ndarray:
+    """The numbers of the states of which machine code complains, found by ever smaller batches."""
+    found: list[int] = []
+    stretches = [(0, len(arguments[0]))]
+    while stretches:
+        start, stop = stretches.pop()
+        before = way.counter[0]
+        way.gufunc(*(x[start:stop] for x in arguments))
+        if way.counter[0] == before:
+            continue
+        if stop - start == 1:
+            found.append(start)
+            continue
+        edges = np.linspace(start, stop, min(CUTS, stop - start) + 1).astype(int).tolist()
+        stretches += pairwise(edges)
+    return np.array(sorted(found), int)
 
 
 def _are_plain(results: Any) -> bool:

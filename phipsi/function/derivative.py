@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,8 +115,7 @@ class Derivative(ArrayFunction):
     def _call(self, values: dict[str, Any]) -> Call:
         given = {name: values.pop(name) for name in self.added if name in values}
         call = self.base._call(values)
-        bodies = self._bodies(call.points)
-        job = self._computation(bodies)
+        job = self._computation(self._bodies(call.points))
         if job is None:
             raise BackendError(
                 f"`{self._text}` on {self.model.name!r} has no derivative: some argument is empty"
@@ -126,19 +126,30 @@ class Derivative(ArrayFunction):
             else np.zeros(shape)
             for name, shape in job.added.items()
         }
-        batches = {name: x.shape[: x.ndim - len(job.added[name])] for name, x in arrays.items()}
+        return self._joined(call, job, arrays)
+
+    def _joined(self, call: Call, job: Job, arrays: Mapping[str, np.ndarray]) -> Call:
+        """A call of the function itself, and the vectors behind."""
+        cores = {name: x.ndim - len(job.added[name]) for name, x in arrays.items()}
+        batches = {name: x.shape[: cores[name]] for name, x in arrays.items()}
         batch = broadcast({"the arguments": call.batch, **batches})
 
         def packed() -> list[np.ndarray]:
             return [*call.packed(), *arrays.values()]
 
-        return Call(
-            batch,
-            call.is_complex or any(map(np.iscomplexobj, arrays.values())),
-            call.points,
-            packed,
-            partial(self._by_graph, call, bodies, job, packed, batch),
-        )
+        def at(states: np.ndarray) -> Call:
+            numbers = np.arange(prod(call.batch)).reshape(call.batch)
+            own = np.broadcast_to(numbers, batch).reshape(-1)[states]
+            several = {}
+            for name, x in arrays.items():
+                shape = job.added[name]
+                whole = np.broadcast_to(x, (*batch, *shape)).reshape(-1, *shape)
+                several[name] = whole[states]
+            return self._joined(call.at(own), job, several)
+
+        is_complex = call.is_complex or any(map(np.iscomplexobj, arrays.values()))
+        exact = partial(self._by_graph, call, job, packed, batch)
+        return Call(batch, is_complex, call.points, packed, exact, at)
 
     def _buffer(self, name: str, values: Mapping[str, Any]) -> Any:
         if name not in self.added:
@@ -161,15 +172,19 @@ class Derivative(ArrayFunction):
         kind = JacobianVector if self.kind == "jvp" else VectorJacobian
         return kind(base, self.model, self.base.varying)
 
+    @cached_property
+    def _in_double(self) -> Derivative:
+        return Derivative(self.base._in_double, self.kind)
+
     def _too_large(self) -> MachineCode | None:
         return None  # NumPy takes longer graphs
 
     def _by_graph(
-        self, call: Call, bodies: Bodies, job: Job, packed: Any, batch: tuple[int, ...]
+        self, call: Call, job: Job, packed: Any, batch: tuple[int, ...]
     ) -> list[np.ndarray]:
         """The results by NumPy, after the function itself has had its say."""
         call.exact()  # SolveError where there is no value
-        traced = self._graph(bodies)
+        traced = self._graph(self._bodies(call.points))
         numbers: dict[tuple[str, int], Any] = {}
         for (name, shape), array in zip(job.inputs.items(), packed(), strict=True):
             flat = array.reshape(*array.shape[: array.ndim - len(shape)], -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -153,7 +154,30 @@ class Function(ArrayFunction):
             self._lists(inputs.points),
             partial(self._packed, inputs),
             partial(evaluate, self.program, self._machine, inputs),
+            partial(self._call_at, inputs),
         )
+
+    def _call_at(self, inputs: Inputs, states: np.ndarray) -> Call:
+        """A call of some states of a batch."""
+
+        def taken(x: np.ndarray, core: int) -> np.ndarray:
+            shape = x.shape[x.ndim - core :]
+            return np.broadcast_to(x, (*inputs.batch, *shape)).reshape(-1, *shape)[states]
+
+        values: dict[str, Any] = {"q": taken(inputs.q, 1)}
+        if inputs.v is not None:
+            values["v"] = taken(inputs.v, 1)
+        for letter, parts in inputs.given.items():
+            blocks = [taken(x, 2) for x in parts]
+            if letter.is_scalar:
+                values[letter.name] = blocks[0][..., 0, 0]
+            else:
+                values[letter.name] = blocks if letter.source is not SCALAR else blocks[0][..., 0]
+        if self._passes_points:
+            values["points"] = inputs.points
+        for name, shape in self._parameters.shapes.items():
+            values[name] = taken(inputs.parameters[name], len(shape))
+        return self._call(values)
 
     def _packed(self, inputs: Inputs) -> list[np.ndarray]:
         q = inputs.q
@@ -203,6 +227,12 @@ class Function(ArrayFunction):
     def _lists(self, passed: Sequence[Any]) -> Lists:
         lists = {x.arguments: x.arguments or passed for x in self._at_points()}
         return lists | ({(): passed} if self._passes_points else {})
+
+    @cached_property
+    def _in_double(self) -> Function:
+        options = replace(self.options, real="double", lanes=None)
+        what = self.model, self.expressions, self._several, self.program
+        return Function(*what, options, self._parameters.names)
 
     # -- what is compiled ----------------------------------------------------------------------
 

@@ -1,0 +1,21 @@
+"""The parts of a run that have tables of their own, in the order of the page."""
+
+from . import (
+    cold,
+    control_loop,
+    derivatives,
+    exported_c,
+    parameters,
+    single_precision,
+    threads,
+)
+
+SECTIONS = (
+    control_loop.SECTION,
+    threads.SECTION,
+    single_precision.SECTION,
+    parameters.SECTION,
+    exported_c.SECTION,
+    cold.SECTION,
+    derivatives.SECTION,
+)

@@ -1,0 +1,58 @@
+"""What the parts of a run that have tables of their own might find."""
+
+from itertools import product
+
+from benchmarks import cold, control_loop, derivatives, exported_c, parameters, plan, threads
+from benchmarks import single_precision as single
+from benchmarks.contender import CALL, OURS
+from benchmarks.robots import FILES
+from benchmarks.tasks import TASKS
+
+
+def findings(level):
+    """All bars met exactly at level 1, none below, by so much."""
+    return {
+        plan.BIND: [_loop(*x, 4.0 * level) for x in product(FILES, TASKS)],
+        plan.THREADS: [_gain(*x, 0.9 * level) for x in product(threads.ROBOTS, threads.ASKED)],
+        plan.FLOAT32: [
+            single.Ratio(*x, {64: 1.0, 1024: 2.0, 16384: 1.6 * level})
+            for x in product(single.ROBOTS, TASKS)
+        ],
+        plan.PARAMETERS: [
+            _row(*x, 0.7 * level)
+            for x in product(parameters.ROBOTS, (*parameters.FEW, *parameters.MANY))
+        ],
+        plan.EXPORT: [
+            exported_c.Ratio(*x, 1.3 / level, 9.0, 0.0)
+            for x in product(exported_c.ROBOTS, exported_c.ASKED)
+        ],
+        plan.WARM: [
+            cold.Start(*x, 900.0, 40.0 if x[1] == cold.ONCE else 10.0 / level, 99.0)
+            for x in product(cold.ROBOTS, (cold.ONCE, *cold.ASKED))
+        ],
+        plan.DERIVATIVES: [_products(*x) for x in product(derivatives.ROBOTS, derivatives.ASKED)],
+    }
+
+
+def _loop(robot, task, times):
+    bound, kernel = control_loop.BOUND, control_loop.KERNEL
+    micros = {bound: 0.5, kernel: 0.48, OURS: 1.0, CALL: 2.5}
+    return control_loop.Loop(
+        robot, task, micros, {bound: 1.0, kernel: 0.96, OURS: 2.0, CALL: times}
+    )
+
+
+def _gain(robot, task, share):
+    return threads.Gain(threads.name_of(robot, task), 2, share, 1.0)
+
+
+def _row(robot, case, rate):
+    """Of all links or joints, own numbers take longer, and no bar is set."""
+    own = rate if case in parameters.FEW else 0.5
+    return parameters.Row(robot, case, 60, 1.6, shared=rate, own=own, any_form=0.8)
+
+
+def _products(robot, task):
+    names = OURS, derivatives.JVP, derivatives.VJP, derivatives.THEIRS
+    micros = dict(zip(names, (0.1, 0.2, 0.3, 10.0), strict=True))
+    return derivatives.Products(robot, task, micros, {x: 10 * y for x, y in micros.items()})
