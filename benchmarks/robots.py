@@ -55,12 +55,17 @@ class Robot:
     @cached_property
     def states(self) -> dict[str, np.ndarray]:
         """q, v, tau and vdot, one row per state."""
-        rng = np.random.default_rng(0)
-        q = np.array([self.model.random(rng) for _ in range(self.count)])
-        v, tau, vdot = rng.normal(size=(3, self.count, self.model.nv))
-        return {"q": q, "v": v, "tau": tau, "vdot": vdot}
+        return _states_of(self.model, self.count)
 
 
 @cache
 def _model_of(path: Path, base: str) -> pp.Model:
     return pp.load(path, base=base, mimic="independent")
+
+
+@cache
+def _states_of(model: pp.Model, count: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    q = np.array([model.random(rng) for _ in range(count)])
+    v, tau, vdot = rng.normal(size=(3, count, model.nv))
+    return {"q": q, "v": v, "tau": tau, "vdot": vdot}

@@ -35,6 +35,7 @@ def test_bars_and_overheads():
     loops = [
         Loop("ur5", "forward", micros, ratios),
         Loop("talos", "mass", micros, slow),
+        Loop("g1", "mass-inverse", micros, slow),
     ]
     assert loops[0].overhead == pytest.approx(20.0)
     bars = {bar.what: bar.verdict for bar in bars_of(loops) if bar.measured}

@@ -164,3 +164,13 @@ def test_what_has_no_value_or_no_package_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(BackendError, match=r"needs casadi: pip install 'phipsi\[export\]'"):
         pp.export(pp.chain(2), Mass, to="casadi")
+
+
+@pytest.mark.parametrize("name", ["moments", "link3.placement", "link3.position", "link6.mass"])
+def test_parameters_are_arguments_row_by_row(name):
+    robot, rng = pp.examples.puma560(), np.random.default_rng(0)
+    state = rng.normal(size=(3, 6))
+    function = pp.compile(robot, Mass.inv @ (T - C), parameters=[name])
+    value = function._machine.parameters.nominal()[name]
+    found = pp.export(robot, Mass.inv @ (T - C), to="casadi", parameters=[name])(*state, value)
+    np.testing.assert_allclose(found.full().ravel(), function(*state, value), rtol=1e-12)

@@ -72,14 +72,18 @@ def solvable(function: ArrayFunction) -> Iterator[None]:
 def _states(function: ArrayFunction, computation: Computation) -> dict[str, np.ndarray]:
     """States to test exported code on, always the same: parameters as they are in the model."""
     rng, model = np.random.default_rng(0), function.model
-    machine = getattr(function, "_machine", None)
+    base: Any = function
+    while hasattr(base, "base"):  # a derivative has the parameters of what it is the derivative of
+        base = base.base
+    machine = getattr(base, "_machine", None)
     nominal = {} if machine is None else machine.parameters.nominal()
     states = {}
     for key, shape in computation.inputs.items():
         if key == "q":
             states[key] = np.array([model.random(rng) for _ in range(STATES)])
         elif key in nominal:
-            states[key] = np.broadcast_to(nominal[key], (STATES, *shape))
+            known = 1.0 if key.endswith(".mass") and not nominal[key] else nominal[key]
+            states[key] = np.broadcast_to(known, (STATES, *shape))  # what has no mass has no centre
         else:
             states[key] = rng.normal(size=(STATES, *shape))
     return states

@@ -142,7 +142,10 @@ class Function(ArrayFunction):
             raise InputError(f"`{self._text}` needs the configuration: pass q")
         for name in self._parameters.names:
             if name not in values:
-                raise InputError(f"`{self._text}` needs the parameter {name!r}, by place or name")
+                raise InputError(
+                    f"`{self._text}` needs the parameter {name!r}; by place, arguments are "
+                    f"{', '.join(self.inputs)}"
+                )
 
     def _call(self, values: dict[str, Any]) -> Call:
         q, v, points = (values.pop(name, None) for name in ("q", "v", "points"))

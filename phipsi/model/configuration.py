@@ -161,7 +161,8 @@ def check_array(
     if not sensible.all():
         where = tuple(int(i) for i in np.argwhere(~sensible)[0])
         text = "finite numbers" if not np.isfinite(array[where]) else f"numbers below {HUGE:g}"
-        raise InputError(f"{name}{list(where)} is {array[where]}; expected {text}")
+        entry = f"{name}{list(where)}" if where else name
+        raise InputError(f"{entry} is {array[where]}; expected {text}")
     return array
 
 

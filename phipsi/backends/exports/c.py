@@ -76,7 +76,7 @@ class _Header:
         self.computation, self.traced, self.name = computation, traced, name
         self.states, self.machine = states, machine
         self.NAME = name.upper()
-        self.inputs = argument_names(computation.inputs)
+        self.inputs = argument_names(computation.inputs, name)
         self.outputs = result_names(len(computation.outputs))
         task = Task(traced.graph, tuple(computation.inputs), traced.outputs, traced.checks)
         self.partition = Partition(task, PART)
@@ -141,7 +141,7 @@ class _Header:
             f"{self.name} returns 0, or the sum of",
             f"  1  an argument is NaN, infinite, or {HUGE:g} or more",
             "  2  a number that divides vanishes: the machine is singular in this state, or a",
-            "     quaternion is not of length one",
+            "     quaternion is not of length one, or a parameter has a value that no machine has",
             "The results are then not to be relied on.",
             f"{self.name}_batch takes one row per state, and returns in how many of them "
             f"{self.name} would",

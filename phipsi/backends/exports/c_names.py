@@ -18,11 +18,26 @@ noexcept not not_eq nullptr operator or or_eq private protected public register 
 restrict return short signed sizeof static static_assert static_cast struct switch template this
 thread_local throw true try typedef typeid typename union unsigned using virtual void volatile
 wchar_t while xor xor_eq
-ceil cos exp fabs floor fma gamma j0 j1 jn log pow round signgam sin sqrt tan y0 y1 yn
+acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2
+expm1 fabs fdim finite floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb isfinite
+isgreater isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered j0 j1
+jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter
+nexttoward pow pow10 remainder remquo rint round scalb scalbln scalbn signbit signgam significand
+sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn abs abort calloc div exit free labs malloc
+memcmp memcpy memmove memset printf puts strcmp strlen double_t float_t intmax_t intptr_t
+max_align_t offsetof ptrdiff_t size_t uintmax_t uintptr_t stderr stdin stdout linux unix
 bad count error failed first i l many n room rows s squares work
 """
 WORDS = frozenset(_WORDS.split())
-OURS = re.compile(r"(x|in|out)\d*|tile_.*|wanted_.*|.*_SIZE_.*", re.ASCII)  # likewise
+# Types and macros of the headers that exported code includes.
+THEIRS = re.compile(
+    r"u?int\w*_t|NAN|NULL|EOF|BUFSIZ|INFINITY|HUGE\w*"
+    r"|(DBL|FLT|LDBL|FP|M|MATH|DECIMAL|U?INT|SIZE|PTRDIFF|WCHAR|WINT|SIG)_\w*|U?INT\d+_\w*",
+    re.ASCII,
+)
+# Names that exported code uses itself; sizes are macros in capitals, so that case does not count.
+RESULTS = re.compile(r"(in|out)\d*", re.ASCII | re.IGNORECASE)
+OURS = re.compile(r"x\d*|tile_.*|wanted_.*|.*_SIZE_.*", re.ASCII)
 
 
 def checked_name(name: str) -> str:
@@ -57,8 +72,11 @@ def name_of_file(path: str | os.PathLike[str]) -> str:
     return stem
 
 
-def argument_names(names: Iterable[str]) -> dict[str, str]:
+def argument_names(names: Iterable[str], function: str = "") -> dict[str, str]:
     """What arguments are called in C: as here, as far as C allows it.
+
+    No two differ by case alone, since macros are named after them, and none is called as
+    the function is.
 
     >>> argument_names(["q", "work", "link2.mass"])
     {'q': 'q', 'work': 'in1', 'link2.mass': 'link2_mass'}
@@ -66,8 +84,9 @@ def argument_names(names: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for i, name in enumerate(names):
         near = re.sub(r"\W", "_", name, flags=re.ASCII)
-        is_free = _fits(near) and not OURS.fullmatch(near) and near not in found.values()
-        found[name] = near if is_free else f"in{i}"
+        taken = {x.upper() for x in found.values()}
+        is_free = _fits(near) and not OURS.fullmatch(near) and near != function
+        found[name] = near if is_free and near.upper() not in taken else f"in{i}"
     return found
 
 
@@ -81,4 +100,5 @@ def result_names(count: int) -> list[str]:
 
 
 def _fits(name: str) -> bool:
-    return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII)) and name not in WORDS
+    is_word = name in WORDS or THEIRS.fullmatch(name) or RESULTS.fullmatch(name)
+    return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII)) and not is_word

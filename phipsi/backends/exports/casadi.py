@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from phipsi.backends.job import Computation, Shape
-from phipsi.errors import BackendError
+from phipsi.errors import BackendError, InputError
 from phipsi.extras import need
 from phipsi.graph.graph import GraphTooLargeError, Node
 from phipsi.model.model import Model
@@ -28,10 +28,16 @@ def export(computation: Computation, model: Model, name: str) -> Any:
         name: of the function.
 
     Raises:
+        InputError: a name that CasADi does not take.
         BackendError: without CasADi, and for graphs too large.
         ZeroDivisionError: where a pivot is zero whatever the state.
     """
     ca = need("casadi", "export", "the export to CasADi")
+    if not ca.Function.check_name(name):
+        raise InputError(
+            f"export: CasADi takes no function called {name!r}; expected letters, digits and _, "
+            "the first a letter, no __, and none of 'null', 'jac', 'hess'"
+        )
     try:
         traced = computation.traced(LARGEST)
     except GraphTooLargeError:
@@ -81,8 +87,8 @@ def _values(ca: Any, nodes: list[Node], symbols: dict[str, Any]) -> dict[Node, A
     values: dict[Node, Any] = {}
     for node in nodes:
         if node.op == "input":
-            name, entry = node.data
-            values[node] = symbols[name][entry]
+            name, entry = node.data  # row by row, where CasADi counts column by column
+            values[node] = symbols[name][divmod(entry, symbols[name].shape[1])]
         elif node.op == "constant":
             values[node] = ca.SX(node.data)
         else:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from phipsi.backends.exports.fixed import Fixed
 from phipsi.backends.job import Computation, Job
-from phipsi.errors import BackendError
+from phipsi.errors import BackendError, InputError
 from phipsi.extras import need
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.blocks import plus
@@ -41,10 +42,12 @@ def export(computation: Computation, model: Model, name: str, simplify: bool = T
         simplify: whether to simplify.
 
     Raises:
+        InputError: two entries of arguments that one symbol would stand for.
         BackendError: without SymPy, and for machines too large.
         ZeroDivisionError: where a pivot is zero whatever the state.
     """
     sympy = need("sympy", "export", "the export to SymPy")
+    _check_symbols(computation)
     _check_size(computation, model, simplify)
     from phipsi.backends.exports.trigonometry import simplified
 
@@ -78,6 +81,19 @@ def _check_size(computation: Computation, model: Model, simplify: bool) -> None:
         f"`{computation.doc}` on {model.name!r} is too large {what}: it takes {size} operations, "
         f"and {limit} are the limit{remedy}"
     )
+
+
+def _check_symbols(computation: Computation) -> None:
+    """InputError where entries of two arguments have one name, as q1 and the entry 1 of q."""
+    owners: dict[str, str] = {}
+    for name, shape in computation.inputs.items():
+        for symbol in [f"{name}{i}" for i in range(prod(shape))] if shape else [name]:
+            other = owners.setdefault(symbol, name)
+            if other != name:
+                raise InputError(
+                    f"export: the symbol {symbol!r} would stand for entries of {other!r} and of "
+                    f"{name!r}; rename one"
+                )
 
 
 class _Symbols:
