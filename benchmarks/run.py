@@ -52,10 +52,10 @@ from .host import describe
 from .measure import measure
 from .native import compiler
 from .peak import LANES, Peak, make_peak
-from .plan import CHAINS, CHOICES, PEERS, ROLLOUTS, Plan, plan_of
+from .plan import CHAINS, CHOICES, PARTS, PEERS, ROLLOUTS, Plan, plan_of
 from .report import line_of, line_of_rollout, page
 from .results import Made, Results
-from .robots import Robot
+from .robots import FILES, Robot
 from .rollouts import measure_rollouts
 from .sections import SECTIONS
 from .tasks import TASKS, Task
@@ -178,7 +178,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer batches, shorter chains")
     parser.add_argument(
-        "--only", nargs="+", default=[], choices=CHOICES, metavar="NAME", help=", ".join(CHOICES)
+        "--only",
+        nargs="+",
+        default=[],
+        choices=CHOICES,
+        metavar="NAME",
+        help=f"robots: {', '.join(FILES)}; tasks: {', '.join(TASKS)}; parts: {', '.join(PARTS)}",
     )
     options = parser.parse_args()
     if shutil.which(compiler()[0]) is None:

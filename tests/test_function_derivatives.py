@@ -246,3 +246,16 @@ def test_graphs_too_long_to_compile_go_to_numpy(monkeypatch):
     monkeypatch.setattr(derivative, "LARGEST", 300)
     with pytest.raises(BackendError, match="more than 300 nodes"):
         llvm(copy.copy(model), FALL).jvp(q, v, forces, dq=v)
+
+
+def test_what_stands_for_the_speeds_is_no_direction():
+    """The second argument is v, also where no speeds appear, before and after compiling."""
+    function, q, v = llvm(arm(), U), arm().neutral(), np.ones(arm().nv)
+    right = function.jvp(q, None, v), function.vjp(q, None, 1.0)
+    assert np.array_equal(function.jvp(q, 2.0 * v, v), right[0])
+    with pytest.raises(InputError, match="needs a direction"):
+        function.jvp(q, v)
+    with pytest.raises(InputError, match="needs weights"):
+        function.vjp(q, v)
+    with pytest.raises(InputError, match="needs weights"):
+        function.vjp(q, 1.0)

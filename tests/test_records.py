@@ -13,6 +13,7 @@ from symbols import A, k, x
 
 import phipsi as pp
 from phipsi import joints
+from phipsi.backends import looped
 from phipsi.backends.disk import records
 from phipsi.backends.disk.identity import of_expressions, of_machine
 from phipsi.operators import C, J, Mass, T, phi, psi
@@ -103,6 +104,14 @@ def test_errors_are_not_kept(tmp_path, monkeypatch):
     assert records.kept("number", (1,), fail) == "some"
 
 
+def test_a_record_that_cannot_be_read_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("PHIPSI_CACHE", str(tmp_path))
+    monkeypatch.setattr(records, "sources_digest", lambda: b"known")
+    records.kept("number", (1,), lambda: 1)
+    monkeypatch.setattr(records.pickle, "loads", lambda payload: 1 / 0)
+    assert records.kept("number", (1,), lambda: 2) == 2
+
+
 # -- what makes two things the same ------------------------------------------------------------
 
 DIFFERENT = [
@@ -178,3 +187,54 @@ def test_equal_machines_are_the_same(model):
 
 def test_joints_of_functions_cannot_be_told():
     assert of_machine(machines.random_machine(3, 3, [machines.custom])) is None
+
+
+def with_joint(kind):
+    builder = pp.ModelBuilder("one")
+    builder.add_body("a", joint=kind, mass=1.0, com=(0.5, 0, 0), inertia=np.eye(3))
+    return builder.build()
+
+
+def screw(pitch):
+    """A class of the user's, of the same name and text whatever it does."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Screw(joints.JointKind):
+        nq, nv = 1, 1
+
+        def transform(self, q):
+            R, _ = joints.Revolute().transform(q)
+            return R, [0.0, 0.0, pitch * q[0]]
+
+        def motion_map(self, q):
+            return [[0.0], [0.0], [1.0], [0.0], [0.0], [pitch]]
+
+    return Screw()
+
+
+def called_alike(pitch):
+    """A function of the user's whose text is not its address."""
+
+    class Pose:
+        def __call__(self, q):
+            return screw(pitch).transform(q)
+
+        def __repr__(self):
+            return "Pose()"
+
+    return joints.Custom(Pose(), 1)
+
+
+@pytest.mark.parametrize("kind", [screw, called_alike])
+@pytest.mark.parametrize("unroll", [True, False], ids=["unrolled", "rolled"])
+def test_joints_of_the_users_are_not_taken_for_others_of_their_name(
+    tmp_path, monkeypatch, kind, unroll
+):
+    monkeypatch.setenv("PHIPSI_CACHE", str(tmp_path))
+    monkeypatch.setattr(records, "sources_digest", lambda: b"known")
+    for pitch in (1.0, 3.0):
+        looped._programs.clear()
+        model = with_joint(kind(pitch))
+        assert of_machine(model) is None
+        found = pp.compile(model, Mass, unroll=unroll, backend="llvm")([0.3])
+        assert np.allclose(found, 1.25 + pitch**2)

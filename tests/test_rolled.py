@@ -65,13 +65,13 @@ def assert_close(found, expected, what=""):
 @pytest.fixture
 def compiled(monkeypatch):
     """A list that grows with every module of rolled code."""
-    modules, compile_module = [], looped.compile_module
+    modules, compile_object = [], looped.compile_object
 
-    def counted(text, target):
+    def counted(text, target, **how):
         modules.append(text)
-        return compile_module(text, target)
+        return compile_object(text, target, **how)
 
-    monkeypatch.setattr(looped, "compile_module", counted)
+    monkeypatch.setattr(looped, "compile_object", counted)
     return modules
 
 

@@ -71,7 +71,7 @@ def test_every_robot_and_task_has_a_bar_and_the_tree_has_none():
     }
 
 
-@pytest.mark.parametrize("only, trees", [(["threads"], [1_000]), (["threads", "ur5"], [])])
+@pytest.mark.parametrize("only, trees", [(["threads"], [4_000]), (["threads", "ur5"], [])])
 def test_the_tree_is_measured_with_all_robots(only, trees, monkeypatch):
     asked = []
     monkeypatch.setattr(threads, "measure_batch", lambda robot, task, *_: (robot.name, task.key))

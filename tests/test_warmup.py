@@ -50,5 +50,7 @@ def test_what_is_refused():
         pp.warmup("ur5")
     with pytest.raises(InputError, match="integrate is no such function"):
         pp.warmup(model, pp.integrate)
+    with pytest.raises(InputError, match="is no such function"):
+        pp.warmup(model, [pp.mass_matrix])
     with pytest.raises(InputError, match="jacobian needs points"):
         pp.warmup(model, pp.jacobian)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, POSE
 from phipsi.backends import dense, tables
-from phipsi.backends.disk.identity import Parts
+from phipsi.backends.disk.identity import Parts, is_ours
 from phipsi.backends.disk.records import kept
 from phipsi.backends.llvm import (
     Code,
@@ -34,6 +34,7 @@ from phipsi.lowering.program import Direction, Loop, Program
 from phipsi.lowering.templates import Dense, Layout, Template
 from phipsi.lowering.trace import Shapes
 from phipsi.lowering.visit import Visit
+from phipsi.model.joints import JointKind
 from phipsi.model.tree import WORLD
 
 PROGRAMS = 64  # whose code is kept for machines to come
@@ -213,7 +214,7 @@ class LoopedProgram:
     ):
         self.program, self.inputs, self.plain, self.target = program, inputs, plain, target
         self.about = about
-        self.layout = Layout(program)
+        self.layout = Layout(program, target.real)
         self.constants = {"gravity"} & set(inputs)  # of machines, that are arguments
         self._known: OrderedDict[Any, Pieces] = OrderedDict()  # of a form, or of a loop and sizes
 
@@ -281,10 +282,13 @@ class LoopedProgram:
             self._known.popitem(last=False)
         return needed
 
-    def _key(self, forms: Iterable[Form], sizes: Sequence[Any]) -> Parts | None:
+    def _key(self, forms: Mapping[Form, Any], sizes: Sequence[Any]) -> Parts | None:
         """What pieces depend on; see `records.kept`."""
         told = repr((list(forms), sizes))
-        if self.about is None or " at 0x" in told:  # a function of the user's
+        kinds = (
+            x for form in forms for x in cast(Any, form.link or ()) if isinstance(x, JointKind)
+        )
+        if self.about is None or " at 0x" in told or not all(map(is_ours, kinds)):
             return None
         x = self.target
         processor = (x.cpu, x.features, x.lanes, x.real)

@@ -14,7 +14,12 @@ from phipsi.dynamics.forward import accelerations, forward_dynamics
 from phipsi.dynamics.inverse import bias_force, gravity_force, inverse_dynamics
 from phipsi.dynamics.kinematics import body_poses, body_velocities
 from phipsi.dynamics.mass import mass_matrix, mass_matrix_inverse
-from phipsi.dynamics.points import jacobian, jacobian_dot_v, operational_compliance
+from phipsi.dynamics.points import (
+    jacobian,
+    jacobian_dot_v,
+    operational_compliance,
+    operational_inertia,
+)
 from phipsi.errors import InputError, SolveError, name_choices
 
 # Of each function, how many vectors of the size of the speeds it takes beside q.
@@ -32,7 +37,12 @@ SPEEDS: dict[Callable, int] = {
     potential_energy: 0,
     momentum: 1,
 }
-AT_POINTS: dict[Callable, int] = {jacobian: 0, jacobian_dot_v: 1, operational_compliance: 0}
+AT_POINTS: dict[Callable, int] = {
+    jacobian: 0,
+    jacobian_dot_v: 1,
+    operational_compliance: 0,
+    operational_inertia: 0,
+}
 
 
 def warmup(
@@ -40,12 +50,15 @@ def warmup(
 ) -> None:
     """Compile functions for a machine before they are needed, as ahead of a control loop.
 
-    Each is called once, at the neutral configuration, at rest. With a cache on disk
-    the next process finds them there.
+    Each is called once, at the neutral configuration, at rest, without external wrenches
+    and by its default method: those have code of their own. With a cache on disk the
+    next process finds it there. Expressions that you compile yourself are ready after a
+    look at `fn.info()`.
 
     Args:
         model: the machine.
-        functions: of this package, as `pp.forward_dynamics`; none for all of them.
+        functions: of this package, as `pp.forward_dynamics`; none for all that need no more
+            than a state, a vector, and points.
         points: at which Jacobians and the like will be asked for; without, those are left.
 
     Raises:
@@ -61,7 +74,7 @@ def warmup(
     check_model(model)
     known = SPEEDS | AT_POINTS
     for function in functions:
-        if function not in known:
+        if not callable(function) or function not in known:
             names = [x.__name__ for x in known]
             name = getattr(function, "__name__", repr(function))
             raise InputError(f"warmup: {name} is no such function; {name_choices(name, names)}")

@@ -55,7 +55,7 @@ class Derivative(ArrayFunction):
         else:
             self.outputs = tuple(f"{text} of {base._text}, by {x}" for x in base.varying)
         self._order = (*base._order, *self.added) if base._order else ()
-        self._skips = base._skips
+        self._skips = bool(self._order) and "v" not in base._order  # a direction comes behind it
         self._traced: tuple[Any, Trace] | None = None
 
     def _names(self) -> tuple[str, ...]:

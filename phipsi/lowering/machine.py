@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.lowering import blocks
 from phipsi.lowering.frames import private_frames
 from phipsi.lowering.letters import PLACE, SPATIAL
+from phipsi.lowering.links import Link
 from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Columns, Shape, Size
 from phipsi.lowering.seat import Seat
@@ -90,7 +92,7 @@ class Machine(Places):
     def __init__(self, model: Model, shifted: bool, parameters: Parameters | None = None):
         self.model, self.tree, self.shifted = model, model.tree, shifted
         self.parameters = Parameters(model) if parameters is None else parameters
-        self.links = private_frames(model, shifted)
+        self.links = _links(model, shifted)
 
     def with_values(self, values: Mapping[str, Sequence[Scalar]]) -> Machine:
         """The machine with scalars in place of its parameters: of each the entries, row by row.
@@ -180,3 +182,14 @@ def to_link(seat: Seat, space: Space, kind: str, block: Block) -> Block:
         return block
     move = seat.link.to_link_motion if kind == "motion" else seat.link.to_link_force
     return move(block)
+
+
+_known: WeakKeyDictionary[Model, dict[bool, tuple[Link, ...]]] = WeakKeyDictionary()
+
+
+def _links(model: Model, shifted: bool) -> tuple[Link, ...]:
+    """The bodies of a machine in private frames, found once for all functions of it."""
+    known = _known.setdefault(model, {})
+    if shifted not in known:
+        known[shifted] = private_frames(model, shifted)
+    return known[shifted]

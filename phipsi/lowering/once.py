@@ -15,6 +15,7 @@ from phipsi.lowering.memory import Area, Recorder, Sizes, Slots
 from phipsi.lowering.program import At, Columns, Loop, Program, Read, Slot, Statement
 from phipsi.lowering.seat import Seat
 from phipsi.lowering.templates import WORK, Address, Dense, Layout, Region, Template, flat
+from phipsi.lowering.trace import SMALL
 from phipsi.model.tree import WORLD
 
 PIECE = 1_000  # nodes of one template, where it can be cut
@@ -69,11 +70,26 @@ class Once(Recorder):
         waiting: list[Statement] = []
         for statement in loop.before:
             if statement.step in ("dense_solve", "dense_inverse"):
-                found += [*self._templates(waiting), _dense(statement)]
+                found += [*self._templates(waiting), self._dense(statement)]
                 waiting = []
             else:
                 waiting.append(statement)
         return found + self._templates(waiting)
+
+    def _dense(self, statement: Statement) -> Dense:
+        """The routine that does what a step says.
+
+        Floats are solved for by the inverse where that is small, which is then looked at.
+        """
+        A, *right = (read.slot for read in statement.arguments)
+        assert statement.target is not None
+        if statement.step == "dense_inverse":
+            return Dense("dense_inverse", A, None, statement.target)
+        n = self.sizes.of(A.shape.rows, A.domain.points)
+        is_watched = self.checks.real == "float" and n <= SMALL
+        by_pivots = statement.options[0] and not is_watched
+        routine = "dense_solve_positive" if by_pivots else "dense_solve"
+        return Dense(routine, A, right[0], statement.target)
 
     def _templates(self, statements: Sequence[Statement]) -> list[Template]:
         """The code of some statements in pieces of bounded length, as far as that is cheap."""
@@ -160,18 +176,6 @@ def _cut(template: Template) -> list[Template]:
         parts.append(Region(None, [], region.checks))
     pieces = [Template(template.graph, [part]) for part in parts]
     return pieces if sum(map(_length, pieces)) <= 2 * length else [template]
-
-
-def _dense(statement: Statement) -> Dense:
-    """The routine that does what a step says."""
-    A, *right = (read.slot for read in statement.arguments)
-    assert statement.target is not None
-    is_positive = statement.options[0]
-    if statement.step == "dense_inverse":
-        return Dense("dense_inverse", A, None, statement.target)
-    return Dense(
-        "dense_solve_positive" if is_positive else "dense_solve", A, right[0], statement.target
-    )
 
 
 def _sum(x: Block, y: Block) -> Block:

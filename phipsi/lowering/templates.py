@@ -166,9 +166,10 @@ class Layout:
         kept: how many numbers of them outlive their loop.
         size: how many numbers they take.
         pushed: slots that children add to.
+        told: where children add what single precision may have lost; see `cancellation`.
     """
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, real: str = "double"):
         self.program = program
         self.life = lifetimes(program.loops)
         self.shared: dict[Slot, int] = {}
@@ -185,6 +186,9 @@ class Layout:
             made = (x.target for x in loop.statements if x.target in neighbourly)
             passed = [x for x in dict.fromkeys(made) if x is not None and x not in self.shared]
             self.size = max(self.size, self._place(start, passed))
+        self.told = self.size
+        if real == "float" and any(map(has_pivots, program.loops)):
+            self.size += 2
 
     def _place(self, start: int, slots: Iterable[Slot]) -> int:
         """Slots one after the other; where the last one ends."""
@@ -205,6 +209,11 @@ class Layout:
             if not others and is_vector and (plain or first.options[1] is not COORDINATES):
                 found.add(number)
         return frozenset(found)
+
+
+def has_pivots(loop: Loop) -> bool:
+    """Whether joints are made free in a loop."""
+    return any(x.step == "pivot_factor" for x in loop.statements)
 
 
 def side(size: Any) -> int:

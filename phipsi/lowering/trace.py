@@ -18,14 +18,16 @@ from phipsi.algebra.spaces import SCALAR
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering import blocks
 from phipsi.lowering.blocks import is_zero, minus, plus, times
+from phipsi.lowering.cancellation import Cancellation, Remembered
 from phipsi.lowering.interpret import Run
 from phipsi.lowering.letters import PIVOT
 from phipsi.lowering.machine import Located, Machine, Values
 from phipsi.lowering.program import Program
+from phipsi.lowering.seat import Seat
 from phipsi.lowering.watch import SINGULAR
 from phipsi.model.configuration import QUATERNION_TOLERANCE
 from phipsi.model.joints import JointKind
-from phipsi.scalars import Scalar, less
+from phipsi.scalars import Scalar, less, sqrt
 
 ALERT = 1e3 * PIVOT  # a pivot below this makes Watch look: eigenvalues may be smaller than pivots
 DENSE_ALERT = 1e-10  # likewise of a matrix of the whole machine
@@ -53,16 +55,15 @@ class Limits:
     quaternion: float
 
 
-# Floats round 2^29 times as coarsely as doubles. Limits at which hardly a digit is left, of pivots
-# and of inverses, differ by as much. Others leave a double so many digits that there is room
-# between the kinds: floats keep two or three. Quaternions that were rounded to floats are found to
-# be off by less than 0.5e-6; what passes is accepted in doubles: rounding adds less than 0.3e-6.
-COARSER = 2.0**29
+SMALL = 12  # rows of a positive matrix of which floats have the inverse looked at, to be solved
+
+# Floats round 2^29 times as coarsely as doubles, too coarsely for the same limits scaled: they are
+# chosen so that floats that pass keep two digits or more; doubles are at hand for the others.
+# Quaternions that were rounded to floats are found to be off by less than 0.5e-6; what passes is
+# accepted in doubles: rounding adds less than 0.3e-6.
 LIMITS = {
     "double": Limits(PIVOT, ALERT, DENSE_ALERT, SINGULAR, SYMMETRY, QUATERNION_TOLERANCE),
-    "float": Limits(
-        COARSER * PIVOT, 1e-5, 1e-5, SINGULAR / COARSER, 1e-5, 0.7 * QUATERNION_TOLERANCE
-    ),
+    "float": Limits(1e-4, 1e-3, 1e-3, 1e4, 1e-5, 0.7 * QUATERNION_TOLERANCE),
 }
 
 
@@ -87,10 +88,14 @@ class Checks:
     Args:
         graph: where conditions are added.
         real: what the code will compute with, "double" or "float".
+
+    Attributes:
+        cancellation: what bodies tell their parents, in single precision.
     """
 
     def __init__(self, graph: Graph, real: str = "double"):
-        self.graph, self.limits = graph, LIMITS[real]
+        self.graph, self.real, self.limits = graph, real, LIMITS[real]
+        self.cancellation: Cancellation | None = None
         self.found: dict[Node, None] = {}
 
     def __call__(self, what: str, *arguments: Any) -> None:
@@ -103,25 +108,35 @@ class Checks:
                 node = condition if isinstance(condition, Node) else self.graph.false
                 self.found[node] = None
 
-    def _pivot(self, joint: Any, D: Sequence, P: Sequence, L_star: Sequence) -> None:
+    def _pivot(self, seat: Seat, D: Sequence, P: Sequence, L_star: Sequence) -> None:
         """D_i of D = L D_i L* beside the inertia that the joint moves.
 
         In place of the largest entries of P stand its traces, which are no
-        smaller: P is positive.
+        smaller: P is positive. In single precision, what P came from counts as well.
         """
-        half = [plus(plus(P[i][i], P[i + 1][i + 1]), P[i + 2][i + 2]) for i in (0, 3)]
-        factor = blocks.factored(D)
+        half: Sequence = [plus(plus(P[i][i], P[i + 1][i + 1]), P[i + 2][i + 2]) for i in (0, 3)]
+        if self.cancellation is not None:
+            half = list(map(plus, half, self.cancellation.received(seat)))
+        factor, sizes = blocks.factored(D), []
         for i, inverse in enumerate(row[i] for i, row in enumerate(factor)):
             h = [row[i] for row in L_star]
             squares = [blocks.dot(x, x) for x in (h[:3], h[3:])]
             size = plus(times(squares[0], half[0]), times(squares[1], half[1]))
             if not any(map(is_zero, squares)):
                 size = times(2.0, size)  # the quarters across count as well
+            sizes.append(size)
             if len(factor) == 1:
                 self.hold(_less(times(self.limits.pivot, size), D[0][0]))
             else:
                 share = times(times(self.limits.alert, size), inverse)
                 self.hold(_less(0.0, inverse), _less(share, 1.0))
+        if self.cancellation is not None:
+            G = [blocks.solved(factor, blocks.apply_transposed(L_star, row)) for row in P]
+            for i, rows in enumerate((G[:3], G[3:])):
+                for j, size in enumerate(sizes):
+                    column = [row[j] for row in rows]
+                    half[i] = plus(half[i], times(size, blocks.dot(column, column)))
+            self.cancellation.tell_parent(seat, (half[0], half[1]))
 
     def _inverse(self, operand: Any, k: int, A: Sequence, invert: Callable) -> None:
         """|A^-1| |A|, entry by entry."""
@@ -143,13 +158,28 @@ class Checks:
             self.hold(_less(0.0, row[i]), _less(share, 1.0))
 
     def _dense(self, A: Sequence, operand: Any, eliminate: Callable | None) -> None:
-        """Of a positive matrix the pivots, of another the inverse."""
+        """Of a positive matrix the pivots, of another the inverse.
+
+        In single precision two weak directions count that pivots do not show:
+        there also of a positive matrix the inverse, if that is at hand or cheap.
+        """
         if eliminate is None:
             self._inverse(operand, 0, A, blocks.general_inverse)
             return
+        if self.real == "float" and (eliminate is blocks.factored or len(A) <= SMALL):
+            self._scaled_inverse(A)
         for i, row in enumerate(eliminate(A)):
             share = times(self.limits.dense, times(A[i][i], row[i]))
             self.hold(_less(0.0, row[i]), _less(share, 1.0))
+
+    def _scaled_inverse(self, A: Sequence) -> None:
+        """|A^-1| |A| of a positive matrix, row by row: the diagonal of A scaled to ones."""
+        unit = [sqrt(row[i]) for i, row in enumerate(A)]
+        each = [blocks.over(1, x) for x in unit]
+        sums = [blocks.dot([_size(x) for x in row], each) for row in A]
+        for x, row in zip(unit, blocks.symmetric_inverse(A), strict=True):
+            total = blocks.dot([_size(y) for y in row], sums)
+            self.hold(_less(times(x, total), self.limits.singular))
 
 
 def _less(x: Scalar, y: Scalar) -> Any:
@@ -201,6 +231,8 @@ def trace(
         check_quaternion(joint.kind, values.q[joint.q], checks)
     for condition in machine.parameters.conditions(values.parameters):
         checks.hold(_less(condition.value, condition.bound))
+    if real == "float":
+        checks.cancellation = Remembered(values.q)
     Run(program, machine, values, [_adder(x) for x in taken], checks).run()
     outputs = []
     for found, (rows, columns) in zip(taken, shapes, strict=True):

@@ -13,6 +13,7 @@ from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.graph.graph import Node
 from phipsi.lowering import blocks
+from phipsi.lowering.cancellation import Recorded, Size
 from phipsi.lowering.generic import Form, GenericJoint, GenericMimic, generic_link, loaded
 from phipsi.lowering.interpret import HERE
 from phipsi.lowering.letters import SPATIAL
@@ -34,6 +35,7 @@ from phipsi.lowering.templates import (
     column_patterns,
     columns_of,
     flat,
+    has_pivots,
     mapped,
     mark,
     meaning,
@@ -82,6 +84,7 @@ class Visit(Recorder):
         self._places: dict[tuple[Slot, Node], int] = {}  # in the record, of what is kept
         self._fixed: dict[Node, bool] = {}
         self._kept: dict[Slot, Any] = {}  # made before, as loads
+        self._cancellation: Recorded | None = None
         self._visited = False
         self._here: list[int] = []  # the columns that are walked with
         points = self._points()
@@ -95,6 +98,8 @@ class Visit(Recorder):
             vector = Area(self.graph, ("in", letter.name))
             given[letter] = vector if letter.source is SCALAR else _Blocks(self, letter)
         self.values = Values(ins[0], ins[1], given, located)  # type: ignore[arg-type]
+        if real == "float":
+            self.checks.cancellation = self._cancellation = Recorded(ins[0], self._told)
         self._by_columns = {
             read.slot
             for statement in program.statements()
@@ -181,8 +186,25 @@ class Visit(Recorder):
         for statement in loop.statements:
             if statement.domain.kind == "point" and statement.effect is Effect.SET:
                 self._keep_points(statement)
+        if seat.k != WORLD and has_pivots(loop):
+            self._tell()
         region.checks = list(self.checks.found)[known:]
         return region
+
+    def _told(self) -> Size:
+        """What children have told of their inertias."""
+        if self.form.is_leaf:
+            return 0, 0
+        return self._load(("own",), self.layout.told), self._load(("own",), self.layout.told + 1)
+
+    def _tell(self) -> None:
+        """Tell the parent, if that matters; the first child sets it, as of all that is pushed."""
+        if self._cancellation is None or self.seat.is_root:
+            return
+        for i, x in enumerate(self._cancellation.told):
+            address = Address(WORK, (("parent",),), self.layout.told + i)
+            self._store(address, x, adds=not self.form.is_first)
+        self._cancellation.told = 0, 0
 
     def _starts(self, columns: Columns | None) -> list[int]:
         """The columns that start at the body."""

@@ -17,7 +17,8 @@ from phipsi.algebra.spaces import BODY, COORDINATES, JOINT
 from phipsi.errors import SolveError
 from phipsi.lowering import blocks
 from phipsi.lowering.letters import PIVOT, vanishing_pivot
-from phipsi.model.model import Joint, Model
+from phipsi.lowering.seat import Seat
+from phipsi.model.model import Model
 from phipsi.scalars import Scalar
 
 SINGULAR = 1e14  # of |A^-1| |A|: hardly a digit of the inverse is left then
@@ -32,14 +33,14 @@ class Watch:
     def __call__(self, what: str, *arguments: Any) -> None:
         getattr(self, f"_{what}")(*arguments)
 
-    def _pivot(self, joint: Joint, D: Sequence, P: Sequence, L_star: Sequence) -> None:
+    def _pivot(self, seat: Seat, D: Sequence, P: Sequence, L_star: Sequence) -> None:
         """D of a joint beside the inertia that it moves."""
         if len(D) == 1 and type(L_star[2][0]) is int:  # the common case, quickly
             half = slice(0, 3) if L_star[2][0] == 1 else slice(3, 6)
             size = _largest([x for row in P[half] for x in row[half]])
             if np.all(np.real(D[0][0]) > PIVOT * size):
                 return
-            raise SolveError(vanishing_pivot(joint))
+            raise SolveError(vanishing_pivot(seat.joint))
         matrix, inertia = _array(D), np.abs(_array(P))
         N = inertia.reshape(*inertia.shape[:-2], 2, 3, 2, 3).max(axis=(-3, -1))
         h = np.abs(_array(L_star))
@@ -48,7 +49,7 @@ class Watch:
         unit = np.sqrt(np.where(size > 0.0, size, 1.0))
         scaled = np.real(matrix) / unit[..., :, None] / unit[..., None, :]
         if not np.all(np.isfinite(scaled)) or np.any(np.linalg.eigvalsh(scaled)[..., 0] <= PIVOT):
-            raise SolveError(vanishing_pivot(joint))
+            raise SolveError(vanishing_pivot(seat.joint))
 
     def _inverse(self, operand: Node, k: int, A: Sequence, invert: Any) -> None:
         """A block of which hardly a digit of the inverse would be right."""

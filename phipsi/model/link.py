@@ -45,6 +45,13 @@ def check_kind(kind: JointKind) -> None:
         raise ModelError(
             f"joint is {kind!r}; expected a kind of phipsi.joints, as joints.Revolute((0, 0, 1))"
         )
+    parents = [x for x in type(kind).__mro__[1:] if x.__module__ == JointKind.__module__]
+    if type(kind).__module__ != JointKind.__module__ and parents != [JointKind]:
+        raise ModelError(
+            f"joint is a {type(kind).__name__}, derived from {parents[0].__name__}, of which "
+            "everything is known without asking; derive from joints.JointKind, or give the "
+            "motion to joints.Custom"
+        )
     problem = kind.problem()
     if problem:
         raise ModelError(problem)

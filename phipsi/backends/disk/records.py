@@ -41,4 +41,9 @@ def kept(kind: str, key: Any, make: Callable[[], Made]) -> Made:
         return pickle.dumps(fresh[0], pickle.HIGHEST_PROTOCOL)
 
     payload = cache.made_once(kind, digest(sources, sys.version_info[:2], key), made)
-    return fresh[0] if fresh else pickle.loads(payload)
+    if fresh:
+        return fresh[0]
+    try:
+        return pickle.loads(payload)
+    except Exception:  # costs time, nothing else
+        return make()

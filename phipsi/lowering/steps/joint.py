@@ -92,7 +92,7 @@ def _picked(L_star: Matrix, N: Matrix) -> dict[int, int]:
 def pivot_factor(seat: Seat, D: Matrix, P: Matrix, L_star: Matrix) -> list[list[Scalar]]:
     """D = L Delta L*, watched: a pivot that vanishes beside P is named."""
     if seat.watch is not None:
-        seat.watch("pivot", seat.joint, D, P, L_star)
+        seat.watch("pivot", seat, D, P, L_star)
     return blocks.factored(D)
 
 

@@ -28,8 +28,15 @@ FADING = 0.5  # of what a body tells its parent
 Size = tuple[Scalar, Scalar]  # of moments, and of masses
 
 
-class Losses(ABC):
-    """What bodies tell their parents."""
+class Cancellation(ABC):
+    """What bodies tell their parents.
+
+    Args:
+        q: the coordinates of the machine.
+    """
+
+    def __init__(self, q: Any):
+        self.q = q
 
     @abstractmethod
     def received(self, seat: Seat) -> Size:
@@ -39,43 +46,58 @@ class Losses(ABC):
     def tell(self, seat: Seat, size: Size) -> None:
         """Add to what the parent of a body receives."""
 
-    @abstractmethod
-    def coordinates(self, seat: Seat) -> Sequence[Scalar]:
-        """Those of the joint of a body."""
-
-    def passed(self, seat: Seat, P: Sequence) -> Size:
-        """How large P of a body is, or what it came from was; its parent is told."""
-        half = [plus(plus(P[i][i], P[i + 1][i + 1]), P[i + 2][i + 2]) for i in (0, 3)]
-        moments, masses = map(plus, half, self.received(seat))
+    def tell_parent(self, seat: Seat, size: Size) -> None:
+        """Tell the parent of a body, where it is, how large numbers were there."""
         if not seat.is_root:
-            step = reach(seat.link, seat.link.transform(self.coordinates(seat)))
+            moments, masses = size
+            step = reach(seat.link, seat.link.transform(self._coordinates(seat)))
             carried = plus(moments, times(step, masses))
             self.tell(seat, (times(FADING, carried), times(FADING, masses)))
-        return moments, masses
+
+    def _coordinates(self, seat: Seat) -> list[Scalar]:
+        own, mimic = list(self.q[seat.joint.q]), seat.joint.mimic
+        return own if mimic is None else [mimic.ratio * x + mimic.offset for x in own]
 
 
-class Remembered(Losses):
-    """What the bodies of a whole machine tell, by number.
+class Remembered(Cancellation):
+    """What all bodies of a machine tell, by number."""
 
-    Args:
-        coordinates: of the joint of a body.
-    """
-
-    def __init__(self, coordinates: Callable[[Seat], Sequence[Scalar]]):
-        self._coordinates = coordinates
+    def __init__(self, q: Any):
+        super().__init__(q)
         self._told: dict[int, Size] = {}
 
     def received(self, seat: Seat) -> Size:
         return self._told.get(seat.k, (0, 0))
 
     def tell(self, seat: Seat, size: Size) -> None:
-        parent = seat.link.parent
-        so_far: Any = self._told.get(parent, (0, 0))
-        moments, masses = map(plus, so_far, size)
-        self._told[parent] = moments, masses
+        self._told[seat.link.parent] = _sum(self._told.get(seat.link.parent, (0, 0)), size)
 
-    def coordinates(self, seat: Seat) -> Sequence[Scalar]:
-        return self._coordinates(seat)
+
+class Recorded(Cancellation):
+    """What one body tells, of which only the form is known.
+
+    Args:
+        q: the coordinates of the machine.
+        load: what its children have told, from its record.
+
+    Attributes:
+        told: what it tells itself.
+    """
+
+    def __init__(self, q: Any, load: Callable[[], Size]):
+        super().__init__(q)
+        self.load = load
+        self.told: Size = (0, 0)
+
+    def received(self, seat: Seat) -> Size:
+        return self.load()
+
+    def tell(self, seat: Seat, size: Size) -> None:
+        self.told = _sum(self.told, size)
+
+
+def _sum(x: Size, y: Size) -> Size:
+    return plus(x[0], y[0]), plus(x[1], y[1])
 
 
 def reach(link: Link, X: Sequence[Scalar]) -> Scalar:
