@@ -131,7 +131,7 @@ class Checks:
                 share = times(times(self.limits.alert, size), inverse)
                 self.hold(_less(0.0, inverse), _less(share, 1.0))
         if self.cancellation is not None:
-            G = [blocks.solved(factor, blocks.apply_transposed(L_star, row)) for row in P]
+            G = [blocks.solved(factor, blocks.apply_transposed(L_star, row)) if not any(map(blocks.is_one, h)) else blocks.zeros(len(factor)) for h, row in zip(L_star, P, strict=True)]
             for i, rows in enumerate((G[:3], G[3:])):
                 for j, size in enumerate(sizes):
                     column = [row[j] for row in rows]
