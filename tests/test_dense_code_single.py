@@ -15,8 +15,9 @@ from test_dense_code import (
     turned,
 )
 
+from phipsi.lowering.blocks import factored
 from phipsi.lowering.steps.arithmetic import eliminated
-from phipsi.lowering.trace import LIMITS
+from phipsi.lowering.trace import LIMITS, SMALL
 
 SIZES = (*range(1, 14), 21, 40, 100)
 LIMIT = LIMITS["float"]
@@ -81,15 +82,34 @@ def test_an_inverse_without_digits_is_complained_of_and_no_other(where, lanes):
 @everywhere
 @every_width
 def test_a_pivot_that_nearly_vanishes_is_complained_of_and_no_other(where, lanes):
-    """2^-17 is below the limit for floats, 2^-16 above; both are far from that for doubles."""
-    assert 2.0**-17 < LIMIT.dense < 2.0**-16
-    rests = np.resize([2.0**-17, 2.0**-16, -(2.0**-4), 2.0**-22, 0.5], lanes)
+    """2^-10 is below the limit for floats, 2^-9 above; both are far from that for doubles."""
+    assert 2.0**-10 < LIMIT.dense < 2.0**-9
+    rests = np.resize([2.0**-10, 2.0**-9, -(2.0**-4), 2.0**-22, 0.5], lanes)
     A = np.tile(np.eye(5), (lanes, 1, 1))
     A[:, 1, 1] = 1.0 + rests
     A[:, 1, 3] = A[:, 3, 1] = 1.0
-    singular = {*np.flatnonzero(rests < 2.0**-16)}
+    singular = {*np.flatnonzero(rests < 2.0**-9)}
     assert run(POSITIVE, A, A[:, 0], where, real="float")[1] == singular
     found = {k for k, x in enumerate(A) if complains(x, eliminated, real="float")}
     assert found == singular
     in_doubles = {k for k, x in enumerate(A) if complains(x, eliminated)}
     assert in_doubles == {*np.flatnonzero(rests <= 0.0)}
+
+
+def weak_together(n, rest):
+    """Positive, of ones on the diagonal: two directions resist little, which no pivot shows."""
+    rng = np.random.default_rng(n)
+    sizes = np.ones(n)
+    sizes[:2] = rest
+    A = turned(rng, sizes[None])[0]
+    unit = np.sqrt(np.diag(A))
+    return A / unit[:, None] / unit
+
+
+@pytest.mark.parametrize("n", [3, 6, SMALL])
+@pytest.mark.parametrize("eliminate", [eliminated, factored])
+def test_directions_that_are_weak_together_are_complained_of(n, eliminate):
+    """Where pivots alone would let a matrix of the condition 1e5 pass, or one nearly so bad."""
+    assert complains(weak_together(n, 1e-5), eliminate, real="float")
+    assert not complains(weak_together(n, 1e-5), eliminate)
+    assert not complains(weak_together(n, 1e-2), eliminate, real="float")

@@ -127,7 +127,7 @@ TURNED = np.diag([-1.0, -1.0, 1.0, 1.0])
         ({"arm__mass": -1.0}, "arm.mass is -1; it must not be negative"),
         ({"arm__mass": [[1.0], [-2.0]]}, "arm.mass is -2 at [1, 0] of the batch"),
         ({"arm__mass": "heavy"}, "arm.mass: expected numbers"),
-        ({"arm__mass": np.nan}, "arm.mass[] is nan"),
+        ({"arm__mass": np.nan}, "arm.mass is nan"),
         ({"arm__inertia": np.ones(5)}, "arm.inertia has shape (5,); expected (*batch, 6)"),
         ({"gravity": [0.0, np.inf, 0.0]}, "gravity[1] is inf"),
         ({"arm__rotor_inertia": -0.1}, "arm.rotor_inertia is -0.1; it must not be negative"),

@@ -32,7 +32,7 @@ from phipsi.lowering.memory import Sizes
 from phipsi.lowering.once import Once
 from phipsi.lowering.program import Direction, Loop, Program
 from phipsi.lowering.templates import Dense, Layout, Template
-from phipsi.lowering.trace import Shapes
+from phipsi.lowering.trace import Shapes, check_scale
 from phipsi.lowering.visit import Visit
 from phipsi.model.joints import JointKind
 from phipsi.model.tree import WORLD
@@ -227,6 +227,8 @@ class LoopedProgram:
             shapes: rows and columns of the outputs.
         """
         strides, real = [columns for _, columns in shapes], self.target.real
+        if real == "float":
+            check_scale(machine.model)
         table = Table(self.program, machine, points, strides, real)
         with compiling:
             known = self._prepare(table)

@@ -74,8 +74,8 @@ class Real:
         lost = np.isinf(found) & np.isfinite(given)
         if np.any(lost):
             raise BackendError(
-                f"{given[lost].flat[0]:g}, a number of the machine, is too large for single "
-                "precision: compile with dtype=float"
+                f"{given[lost].flat[0]:g}, which follows from numbers of the machine, is too large "
+                "for single precision: compile with dtype=float"
             )
         return found
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Sized
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -92,7 +93,11 @@ class Machine(Places):
     def __init__(self, model: Model, shifted: bool, parameters: Parameters | None = None):
         self.model, self.tree, self.shifted = model, model.tree, shifted
         self.parameters = Parameters(model) if parameters is None else parameters
-        self.links = _links(model, shifted)
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """The bodies in private frames, made when they are first asked for."""
+        return _links(self.model, self.shifted)
 
     def with_values(self, values: Mapping[str, Sequence[Scalar]]) -> Machine:
         """The machine with scalars in place of its parameters: of each the entries, row by row.
@@ -125,7 +130,7 @@ class Machine(Places):
     def walk(self, columns: Columns, points: dict[tuple, Located]) -> Walk:
         """The columns of bodies or joints, or of points."""
         if columns.space is not POINTS:
-            return Walk(self.tree, range(len(self.links)))
+            return Walk(self.tree, range(len(self.model.bodies)))
         assert columns.points is not None
         return Walk(self.tree, [k for k, _ in points[columns.points]])
 
@@ -138,7 +143,7 @@ class Machine(Places):
             return sum(link.nv for link in self.links)
         if space in (POINTS, BASE):
             return SPATIAL * (1 if space is BASE else len(points))
-        return (PLACE if space is POSE else SPATIAL) * len(self.links)
+        return (PLACE if space is POSE else SPATIAL) * len(self.model.bodies)
 
     def block_sizes(self, space: Space, points: Mapping[tuple, Sized]) -> list[int]:
         """Of the blocks of a space; of point space for the longest list of points."""
@@ -148,7 +153,9 @@ class Machine(Places):
             return [joint.kind.nv for joint in self.model.joints]
         if space in (COORDINATES, SCALAR):
             return [self.model.nv if space is COORDINATES else 1]
-        return [PLACE if space is POSE else SPATIAL] * (1 if space is BASE else len(self.links))
+        return [PLACE if space is POSE else SPATIAL] * (
+            1 if space is BASE else len(self.model.bodies)
+        )
 
     def rows(self, seat: Seat, space: Size) -> range:
         if space is JOINT:

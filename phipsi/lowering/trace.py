@@ -15,8 +15,9 @@ from typing import Any
 
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import SCALAR
+from phipsi.errors import BackendError
 from phipsi.graph.graph import Graph, Node
-from phipsi.lowering import blocks
+from phipsi.lowering import blocks, rigid
 from phipsi.lowering.blocks import is_zero, minus, plus, times
 from phipsi.lowering.cancellation import Cancellation, Remembered
 from phipsi.lowering.interpret import Run
@@ -27,6 +28,7 @@ from phipsi.lowering.seat import Seat
 from phipsi.lowering.watch import SINGULAR
 from phipsi.model.configuration import QUATERNION_TOLERANCE
 from phipsi.model.joints import JointKind
+from phipsi.model.model import Model
 from phipsi.scalars import Scalar, less, sqrt
 
 ALERT = 1e3 * PIVOT  # a pivot below this makes Watch look: eigenvalues may be smaller than pivots
@@ -55,15 +57,16 @@ class Limits:
     quaternion: float
 
 
+TINY = 1e-30  # kg or kg m^2: smaller masses and inertias, or larger than the inverse, need doubles
 SMALL = 12  # rows of a positive matrix of which floats have the inverse looked at, to be solved
 
 # Floats round 2^29 times as coarsely as doubles, too coarsely for the same limits scaled: they are
-# chosen so that floats that pass keep two digits or more; doubles are at hand for the others.
+# chosen so that what passes keeps two digits or more; the rest is computed in doubles.
 # Quaternions that were rounded to floats are found to be off by less than 0.5e-6; what passes is
 # accepted in doubles: rounding adds less than 0.3e-6.
 LIMITS = {
     "double": Limits(PIVOT, ALERT, DENSE_ALERT, SINGULAR, SYMMETRY, QUATERNION_TOLERANCE),
-    "float": Limits(1e-4, 1e-3, 1e-3, 1e4, 1e-5, 0.7 * QUATERNION_TOLERANCE),
+    "float": Limits(1e-5, 1e-4, 1e-3, 3e3, 1e-5, 0.7 * QUATERNION_TOLERANCE),
 }
 
 
@@ -117,7 +120,8 @@ class Checks:
         half: Sequence = [plus(plus(P[i][i], P[i + 1][i + 1]), P[i + 2][i + 2]) for i in (0, 3)]
         if self.cancellation is not None:
             half = list(map(plus, half, self.cancellation.received(seat)))
-        factor, sizes = blocks.factored(D), []
+        factor = blocks.factored(D)
+        sizes: list[Scalar] = []
         for i, inverse in enumerate(row[i] for i, row in enumerate(factor)):
             h = [row[i] for row in L_star]
             squares = [blocks.dot(x, x) for x in (h[:3], h[3:])]
@@ -131,12 +135,7 @@ class Checks:
                 share = times(times(self.limits.alert, size), inverse)
                 self.hold(_less(0.0, inverse), _less(share, 1.0))
         if self.cancellation is not None:
-            G = [blocks.solved(factor, blocks.apply_transposed(L_star, row)) if not any(map(blocks.is_one, h)) else blocks.zeros(len(factor)) for h, row in zip(L_star, P, strict=True)]
-            for i, rows in enumerate((G[:3], G[3:])):
-                for j, size in enumerate(sizes):
-                    column = [row[j] for row in rows]
-                    half[i] = plus(half[i], times(size, blocks.dot(column, column)))
-            self.cancellation.tell_parent(seat, (half[0], half[1]))
+            self.cancellation.relieved(seat, half, sizes, P, L_star, factor)
 
     def _inverse(self, operand: Any, k: int, A: Sequence, invert: Callable) -> None:
         """|A^-1| |A|, entry by entry."""
@@ -223,6 +222,7 @@ def trace(
 
     Raises:
         ZeroDivisionError: where a pivot is zero whatever the state.
+        BackendError: for a machine too large or too small for single precision.
     """
     checks = Checks(graph, real)
     taken: list[dict[tuple[int, int], Scalar]] = [{} for _ in program.outputs]
@@ -232,6 +232,7 @@ def trace(
     for condition in machine.parameters.conditions(values.parameters):
         checks.hold(_less(condition.value, condition.bound))
     if real == "float":
+        check_scale(machine.model)
         checks.cancellation = Remembered(values.q)
     Run(program, machine, values, [_adder(x) for x in taken], checks).run()
     outputs = []
@@ -239,6 +240,23 @@ def trace(
         places = ((i, j) for i in range(rows) for j in range(columns))
         outputs.append(tuple(graph.node(found.get(place, 0)) for place in places))
     return Trace(graph, tuple(outputs), tuple(checks.found))
+
+
+def check_scale(model: Model) -> None:
+    """BackendError for bodies whose numbers are too large or too small for single precision.
+
+    Between these bounds products of a mass, two lengths and two speeds of usual size are
+    neither infinite nor rounded more coarsely than others, and nor is the inverse of a mass.
+    """
+    for body in model.bodies:
+        m, _, _, _, *J = rigid.of_body(body.inertia)
+        for what, x in (("mass", m), ("inertia", J[0] + J[3] + J[5])):
+            if x != 0.0 and not TINY < x < 1.0 / TINY:
+                size = "small" if x <= TINY else "large"
+                raise BackendError(
+                    f"body {body.name!r} has a {what} of {x:g}, too {size} for single precision: "
+                    f"expected {TINY:g} to {1.0 / TINY:g}; compile with dtype=float"
+                )
 
 
 def symbolic_values(
