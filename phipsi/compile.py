@@ -25,7 +25,7 @@ from phipsi.backends.disk.records import kept
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.errors import InputError, LoweringError, name_choices
 from phipsi.function import LANES, Function
-from phipsi.function.arrays import KINDS, Options
+from phipsi.function.call import KINDS, Options
 from phipsi.lowering import matrices
 from phipsi.lowering.covariance import infer_kinds
 from phipsi.lowering.parameters import checked_names

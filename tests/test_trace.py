@@ -13,7 +13,7 @@ import phipsi as pp
 from phipsi import joints
 from phipsi.compile import make_program
 from phipsi.function import Function
-from phipsi.function.arrays import Options
+from phipsi.function.call import Options
 from phipsi.graph.graph import Graph, GraphTooLargeError
 from phipsi.lowering.trace import trace
 from phipsi.operators import C, D, J, Mass, S_q, T, beta, operator

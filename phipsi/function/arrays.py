@@ -13,9 +13,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +21,8 @@ import numpy as np
 
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.errors import BackendError, InputError
+from phipsi.function.call import KINDS, Bodies, Call, Lists, Options
+from phipsi.function.results import alarmed, are_plain, check_out, copied
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.inputs import checked_points
 from phipsi.model.model import Model
@@ -32,54 +32,8 @@ if TYPE_CHECKING:
     from phipsi.backends.machine_code import MachineCode, Way
     from phipsi.function.derivative import Derivative
 
-LANES = {"double": (1, 2, 4, 8), "float": (1, 2, 4, 8, 16)}  # states side by side
 CODES = 32  # for so many choices of the bodies that points are on
 PATIENCE = 1.0  # seconds of compiling after which a person at a terminal is told
-CUTS = 8  # pieces of a batch in which something is wrong, each of which is tried again
-KINDS: dict[str, np.dtype] = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
-
-Lists = Mapping[tuple, Sequence[Any]]  # of points: those that letters name, and those passed
-Bodies = dict[tuple, list[int]]  # of each list of points, the bodies that they are on
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a function is compiled.
-
-    Args:
-        backend: "llvm" or "numpy".
-        unroll: whether loops are unrolled; None to decide by size.
-        lanes: states side by side; None for as many as registers hold.
-        real: what numbers are, "double" or "float".
-        threads: that batches are shared among; None for the package's default.
-    """
-
-    backend: str = "numpy"
-    unroll: bool | None = None
-    lanes: int | None = None
-    real: str = "double"
-    threads: int | str | None = None
-
-
-@dataclass(frozen=True)
-class Call:
-    """Arguments that were looked at.
-
-    Args:
-        batch: their common one.
-        is_complex: whether some are complex, so that only the interpreter takes them.
-        points: the lists of points.
-        packed: makes the arguments of machine code of them.
-        exact: computes the results by the interpreter; SolveError where there are none.
-        at: makes the same call of some states alone, by their numbers in the flattened batch.
-    """
-
-    batch: tuple[int, ...]
-    is_complex: bool
-    points: Lists
-    packed: Callable[[], list[np.ndarray]]
-    exact: Callable[[], Sequence[np.ndarray]]
-    at: Callable[[np.ndarray], Call]
 
 
 class ArrayFunction(ABC):
@@ -169,7 +123,7 @@ class ArrayFunction(ABC):
                 result = way.gufunc(*direct)
             except (TypeError, ValueError, NotImplementedError):
                 return self._carefully(arguments, named, threads)
-            if way.counter[0] == before and _are_plain(result):
+            if way.counter[0] == before and are_plain(result):
                 return (result,) if self._several and type(result) is not tuple else result
         return self._carefully(arguments, named, threads)
 
@@ -196,7 +150,7 @@ class ArrayFunction(ABC):
         if code is None:
             results = self._exact(call)
             if out is not None:
-                results = self._copied(results, out)
+                results = copied(results, out, self.dtype)
         else:
             results = self._run(code, call, out, threads)
         return tuple(results) if self._several else results[0]
@@ -225,7 +179,9 @@ class ArrayFunction(ABC):
         if out is None:
             results = way.gufunc(*arguments)
         else:
-            results = way.gufunc(*arguments, out=self._checked_out(out, code, call))
+            arrays = out if isinstance(out, tuple) else (out,)
+            check_out(arrays, [(*call.batch, *core) for core in code.outputs], self.dtype)
+            results = way.gufunc(*arguments, out=arrays)
         found = [results] if len(self.outputs) == 1 else list(results)
         return found if way.counter[0] == before else self._mended(way, call, arguments, found)
 
@@ -239,15 +195,16 @@ class ArrayFunction(ABC):
             np.broadcast_to(x, (*call.batch, *core)).reshape(states, *core)
             for x, core in zip(arguments, shapes, strict=True)
         ]
-        wrong = _alarmed(way, flat) if states > 1 else np.zeros(states, int)
+        wrong = alarmed(way, flat) if states > 1 else np.zeros(states, int)
         if not wrong.size:  # another thread's alarm
             return found
         exact = self._exact(call.at(wrong) if call.batch else call)  # SolveError if it is right
-        if not call.batch:
-            return self._copied(exact, tuple(found)) if isinstance(found[0], np.ndarray) else exact
-        where = np.unravel_index(wrong, call.batch)
-        for array, right in zip(found, exact, strict=True):
-            array[where] = right
+        where = np.unravel_index(wrong, call.batch) if call.batch else ...
+        for i, right in enumerate(exact):
+            if isinstance(found[i], np.ndarray):
+                found[i][where] = right
+            else:
+                found[i] = right
         return found
 
     def _exact(self, call: Call) -> Sequence[np.ndarray]:
@@ -481,61 +438,6 @@ class ArrayFunction(ABC):
         from phipsi.function.derivative import Derivative
 
         return Derivative(self, "vjp")
-
-    # -- results -------------------------------------------------------------------------------
-
-    def _checked_out(self, out: Any, code: MachineCode, call: Call) -> tuple:
-        """The arrays that results go to, or InputError."""
-        arrays = out if isinstance(out, tuple) else (out,)
-        self._check_out(arrays, [(*call.batch, *core) for core in code.outputs])
-        return arrays
-
-    def _check_out(self, arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> None:
-        if len(arrays) != len(self.outputs):
-            raise InputError(
-                f"out: expected {len(self.outputs)} arrays, one for each output, got {len(arrays)}"
-            )
-        for array, shape in zip(arrays, shapes, strict=True):
-            if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
-                kind = getattr(array, "dtype", type(array).__name__)
-                raise InputError(f"out: expected an array of {self.dtype}, got {kind}")
-            if array.shape != shape:
-                raise InputError(f"out has shape {array.shape}; expected {shape}")
-            if not array.flags.writeable:
-                raise InputError("out: the array is read-only")
-
-    def _copied(self, results: Sequence[np.ndarray], out: Any) -> list[np.ndarray]:
-        arrays = out if isinstance(out, tuple) else (out,)
-        if any(np.iscomplexobj(x) for x in results):
-            raise InputError("out takes real results; complex arguments give complex ones")
-        self._check_out(arrays, [np.shape(x) for x in results])
-        for array, result in zip(arrays, results, strict=True):
-            array[...] = result
-        return list(arrays)
-
-
-def _alarmed(way: Way, arguments: Sequence[np.ndarray]) -> np.ndarray:
-    """The numbers of the states of which machine code complains, found by ever smaller batches."""
-    found: list[int] = []
-    stretches = [(0, len(arguments[0]))]
-    while stretches:
-        start, stop = stretches.pop()
-        before = way.counter[0]
-        way.gufunc(*(x[start:stop] for x in arguments))
-        if way.counter[0] == before:
-            continue
-        if stop - start == 1:
-            found.append(start)
-            continue
-        edges = np.linspace(start, stop, min(CUTS, stop - start) + 1).astype(int).tolist()
-        stretches += pairwise(edges)
-    return np.array(sorted(found), int)
-
-
-def _are_plain(results: Any) -> bool:
-    """Whether results are what other ways give: arrays of no subclass, whatever arguments were."""
-    several = results if type(results) is tuple else (results,)
-    return all(type(x) in (np.ndarray, np.float64, np.float32) for x in several)
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phipsi.errors import BackendError, InputError
-from phipsi.function.arrays import ArrayFunction, Bodies, Call, Lists
+from phipsi.function.arrays import ArrayFunction
+from phipsi.function.call import Bodies, Call, Lists
 from phipsi.function.info import Info
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
 from phipsi.lowering.trace import Trace

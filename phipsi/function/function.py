@@ -13,7 +13,8 @@ from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import POINTS, SCALAR
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import BackendError, InputError, SolveError
-from phipsi.function.arrays import ArrayFunction, Bodies, Call, Lists, Options
+from phipsi.function.arrays import ArrayFunction
+from phipsi.function.call import Bodies, Call, Lists, Options
 from phipsi.function.info import Info
 from phipsi.lowering.cost import cost_of
 from phipsi.lowering.evaluate import evaluate
