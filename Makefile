@@ -19,7 +19,7 @@ BENCH_FLAGS ?=
 
 help:
 	@echo 'make demo    a spacecraft turns over: its equation, its speed, its motion, into demo/'
-	@echo 'make test    all checks: lint, docs, tests; a few minutes'
+	@echo 'make test    all checks: lint, docs, tests; a quarter of an hour'
 	@echo 'make lint    ruff, mypy, import layers'
 	@echo 'make docs    build the documentation into docs/_build/html'
 	@echo 'make bench   measure against Pinocchio, CasADi and MuJoCo, into benchmarks/RESULTS.md'

@@ -55,6 +55,10 @@ def export(
     cos(q1)/2 + 1603/4800
     """
     check_model(model)
+    if to in ("c", "C"):
+        raise InputError(
+            "export: a header of C is written by pp.compile(model, expression).export_c(path)"
+        )
     if not isinstance(to, str) or to not in TARGETS:
         raise InputError(f"export: unknown target {to!r}; {name_choices(str(to), TARGETS)}")
     if not isinstance(name, str) or not name.isidentifier():

@@ -480,3 +480,9 @@ def test_command_clears_its_own_files_alone(capsys, folder):
     assert (code, out, err) == (0, f"removed 1 file, 1 MB from {folder}\n", "")
     assert os.listdir(folder) == ["notes.txt"]
     assert call(capsys, "cache", "--clear").out == f"removed 0 files, 0 MB from {folder}\n"
+
+
+@pytest.mark.parametrize("word", ["off", "OFF", "0", "no", "false"])
+def test_words_that_turn_it_off(monkeypatch, word):
+    monkeypatch.setenv("PHIPSI_CACHE", word)
+    assert cache.is_off() and cache.store() is None

@@ -165,7 +165,7 @@ def test_what_cannot_be_compiled_is_refused_at_once(call, message):
         ((Q, SPEEDS, np.ones(6)), {"T": 1}, "T is given twice, by place and by name"),
         ((Q, SPEEDS), {}, "needs a value for T, a vector of joint space: pass T="),
         ((Q,), {"T": np.ones(6)}, "depends on the speeds: pass v="),
-        ((Q, SPEEDS), {"T": np.ones(6), "tau": 1}, "has no free symbol 'tau'"),
+        ((Q, SPEEDS), {"T": np.ones(6), "tau": 1}, "has no argument 'tau'"),
         ((Q, SPEEDS, np.ones(5)), {}, r"T has shape \(5,\)"),
         ((Q, SPEEDS, np.full(6, np.nan)), {}, r"T\[0\] is nan; expected finite numbers"),
     ],

@@ -18,7 +18,7 @@ def case():
     rng = np.random.default_rng(2)
     q, v, tau = rng.normal(size=(3, robot.nv))
     function = pp.compile(robot, FALL, parameters=NAMES, backend="numpy")
-    nominal = function._parameters.nominal()
+    nominal = function.parameters
     place = nominal["link3.placement"].copy()
     place[:3, 3] += 0.1
     numbers = [place, nominal["moments"] * 1.1, np.array([1.0, 2.0, -3.0]), np.array(0.3)]

@@ -219,7 +219,7 @@ def test_wrong_directions_are_named():
     refused(function.jvp, "q has shape", np.ones(2), v, forces, dq=np.ones(model.nv))
     three, two = np.ones((3, model.nv)), np.ones((2, model.nv))
     refused(function.jvp, "do not broadcast", q, v, forces, dq=three, dv=two)
-    refused(function.jvp, "no free symbol 'dx'", q, v, forces, dq=v, dx=v)
+    refused(function.jvp, "no argument 'dx'", q, v, forces, dq=v, dx=v)
     refused(llvm(model, J).jvp.info, "depends on points")
     with pytest.raises(BackendError, match="some argument is empty"):
         llvm(pp.ModelBuilder().build(), Mass).jvp([], dq=[])

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phipsi.backends.parallel.workers import threads_or_default
-from phipsi.errors import BackendError, InputError
+from phipsi.errors import BackendError, InputError, name_choices
 from phipsi.function.call import KINDS, Bodies, Call, Lists, Options
 from phipsi.function.results import alarmed, are_plain, check_out, copied
 from phipsi.graph.graph import GraphTooLargeError
@@ -165,6 +165,9 @@ class ArrayFunction(ABC):
         for name, value in named.items():
             if name in values:
                 raise InputError(f"{name} is given twice, by place and by name")
+            if name not in self.inputs:
+                choices = name_choices(name, self.inputs)
+                raise InputError(f"`{self._text}` has no argument {name!r}; {choices}")
             values[name] = value
         self._check_missing(values)
         return values

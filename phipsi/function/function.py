@@ -84,6 +84,18 @@ class Function(ArrayFunction):
         self._order = order if is_direct else ()
         self._skips = is_direct and not self._has_speeds and bool(free or parameters)
 
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The numbers of the model that are arguments here, by their names.
+
+        >>> import phipsi as pp
+        >>> from phipsi.operators import Mass
+        >>> arm = pp.examples.planar_arm(2)
+        >>> pp.compile(arm, Mass, parameters=["gravity"]).parameters
+        {'gravity': array([ 0.  ,  0.  , -9.81])}
+        """
+        return self._parameters.nominal()
+
     def info(self, points: Sequence[Point] | None = None) -> Info:
         """What the function costs on its machine: counted, not timed.
 

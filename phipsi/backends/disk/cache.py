@@ -21,6 +21,7 @@ from phipsi.backends.disk.trust import complain
 
 SIZE = 512  # MB
 MEGABYTE = 1_000_000
+OFF = ("off", "0", "no", "false")
 
 
 def store() -> Store | None:
@@ -53,13 +54,13 @@ def made_once(kind: str, key: bytes, make: Callable[[], bytes]) -> bytes:
 
 def is_off() -> bool:
     """Whether the environment says that nothing is to be kept."""
-    return os.environ.get("PHIPSI_CACHE", "").strip().lower() == "off" or not bound()
+    return _chosen().lower() in OFF or not bound()
 
 
 def directory() -> str | None:
     """Where things are kept, or would be if it were not off; None for want of a home."""
-    chosen = os.environ.get("PHIPSI_CACHE", "").strip()
-    if chosen and chosen.lower() != "off":
+    chosen = _chosen()
+    if chosen and chosen.lower() not in OFF:
         return os.path.abspath(os.path.expanduser(chosen))
     if sys.platform == "win32":
         above = os.environ.get("LOCALAPPDATA", "")
@@ -70,6 +71,11 @@ def directory() -> str | None:
         if not os.path.isabs(above):  # as its standard says
             above = os.path.expanduser("~/.cache")
     return os.path.join(above, "phipsi") if os.path.isabs(above) else None
+
+
+def _chosen() -> str:
+    """What the environment says."""
+    return os.environ.get("PHIPSI_CACHE", "").strip()
 
 
 def bound() -> int:

@@ -7,6 +7,7 @@ fractions: Mass and Mass^-1 of an arm come out as one would derive them by hand
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import replace
 from math import prod
@@ -16,7 +17,7 @@ from phipsi.backends.exports.fixed import Fixed
 from phipsi.backends.job import Computation, Job
 from phipsi.errors import BackendError, InputError
 from phipsi.extras import need
-from phipsi.graph.graph import GraphTooLargeError
+from phipsi.graph.graph import GraphTooLargeError, Node
 from phipsi.lowering.blocks import plus
 from phipsi.lowering.interpret import Run
 from phipsi.lowering.parameters import Parameters
@@ -26,6 +27,7 @@ from phipsi.model.model import Model
 # Operations up to which formulas are simplified, which takes up to some twenty seconds.
 SIMPLIFIED = 300
 QUOTIENTS = 160  # likewise, where something is divided by what depends on the state
+ODD = 60  # likewise, where angles begin at no part of a turn, as rounded numbers of files do
 LARGEST = 5_000  # operations up to which there are formulas at all
 OPTIONS = ("simplify",)  # beside the name
 
@@ -72,6 +74,7 @@ def _check_size(computation: Computation, model: Model, simplify: bool) -> None:
         size, limit = str(len(live)), LARGEST
         if simplify:
             limit = QUOTIENTS if divides else SIMPLIFIED
+            limit = min(limit, ODD) if any(map(_is_odd, live)) else limit
         if len(live) <= limit:
             return
     what, remedy = "for formulas", ""
@@ -81,6 +84,14 @@ def _check_size(computation: Computation, model: Model, simplify: bool) -> None:
         f"`{computation.doc}` on {model.name!r} is too large {what}: it takes {size} operations, "
         f"and {limit} are the limit{remedy}"
     )
+
+
+def _is_odd(node: Node) -> bool:
+    """Whether this is a sine or cosine of a joint angle that begins at no part of a turn."""
+    if node.op not in ("sin", "cos") or node.args[0].op not in ("add", "sub"):
+        return False
+    starts = [x.data for x in node.args[0].args if x.op == "constant"]
+    return any(abs(math.remainder(x, math.pi / 12)) > 1e-15 * (1.0 + abs(x)) for x in starts)
 
 
 def _check_symbols(computation: Computation) -> None:
