@@ -255,7 +255,7 @@ def test_numbers_of_a_law_are_no_part_of_its_code():
         (3.0, r"got float"),
         ({"kp": 1.0}, r"got dict"),
         (PD([1.0, 2.0, 3.0], 1.0), r"kp has shape \(3,\); expected \(\*batch, 2\), the 2 speeds"),
-        (PD(1.0, np.nan), r"kd\[\] is nan; expected finite"),
+        (PD(1.0, np.nan), r"kd is nan; expected finite"),
         (PD("stiff", 1.0), r"kp: expected numbers, got 'stiff'"),
         (PD(1.0, 1.0, target=[0.0]), r"target has shape \(1,\); expected \(\*batch, 2\)"),
         (PD(1.0, 1.0, speeds=[[1.0]]), r"speeds has shape \(1, 1\)"),

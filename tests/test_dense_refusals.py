@@ -204,7 +204,7 @@ def test_vector_of_coordinates_has_the_size_nv(arm):
 
 def test_scalar_value_that_is_none_is_refused(arm):
     assert refusal(arm, k * M, Q2, k="two") == "k: expected numbers, got 'two'"
-    assert refusal(arm, k * M, Q2, k=np.nan) == "k[] is nan; expected finite numbers"
+    assert refusal(arm, k * M, Q2, k=np.nan) == "k is nan; expected finite numbers"
 
 
 def test_two_symbols_of_one_name_are_refused(arm):

@@ -405,7 +405,7 @@ def test_machines_of_any_size_run_by_arrays():
         ({"every": 6}, "every is 6, but there are 5 steps"),
         ({"dt": 0.0}, "dt is 0.0; expected a number of seconds above zero"),
         ({"dt": -1.0}, "dt is -1.0; expected"),
-        ({"dt": np.nan}, r"dt\[\] is nan; expected finite numbers"),
+        ({"dt": np.nan}, r"dt is nan; expected finite numbers"),
         ({"dt": [0.1]}, r"dt is \[0.1\]; expected a number of seconds"),
         ({"dt": 1j}, "dt is 1j; expected a number of seconds"),
         ({"dt": "fast"}, "dt: expected numbers, got 'fast'"),

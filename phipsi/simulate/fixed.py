@@ -9,7 +9,7 @@ import numpy as np
 
 from phipsi.simulate.arrays import RUNAWAY, ArrayStepper
 from phipsi.simulate.progress import Progress
-from phipsi.simulate.setup import Setup, ask, kept_steps
+from phipsi.simulate.setup import Setup, ask, kept_count
 
 if TYPE_CHECKING:
     from phipsi.simulate.stepping import Stepper
@@ -40,7 +40,7 @@ class Run:
         self.given = setup.given()
         self.state = setup.state()
         self.batch = self.state[0].shape[:-1]
-        self.q, self.v = setup.room(len(kept_steps(setup.steps, every)))
+        self.q, self.v = setup.room(kept_count(setup.steps, every))
         self.tau = np.zeros(self.v.shape) if setup.control else None
         self.q[..., 0, :], self.v[..., 0, :] = self.state[:2]
         self.kept = 1

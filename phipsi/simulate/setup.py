@@ -250,13 +250,22 @@ def steps_of(duration: Any, dt: Any) -> tuple[int, float]:
     return steps, whole / steps
 
 
+def kept_count(steps: int, every: int) -> int:
+    """How many states are kept, the first one counted.
+
+    >>> kept_count(10, 4)
+    4
+    """
+    return 1 - (-steps // every)
+
+
 def kept_steps(steps: int, every: int) -> np.ndarray:
     """After how many steps states are kept: each `every`, and the last.
 
     >>> kept_steps(10, 4)
     array([ 0,  4,  8, 10])
     """
-    return np.minimum(every * np.arange(1 - (-steps // every)), steps)
+    return np.minimum(every * np.arange(kept_count(steps, every)), steps)
 
 
 def ask(setup: Setup, time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
