@@ -16,14 +16,15 @@ moment, which saves the time that waking takes. They leave signals to others, bu
 those of their own faults.
 
 A child process after a fork has none of the threads of its parent. The pool
-keeps the number of the process that it belongs to, and a call from another one
-sets it up again, with new locks: the old ones may be held by threads that the
-child does not have.
+keeps the number of the process that it belongs to, which a fork from Python
+clears; a call from another one sets it up again, with new locks: the old ones may
+be held by threads that the child does not have.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import sys
 from functools import lru_cache
@@ -64,6 +65,16 @@ _pool = ctypes.create_string_buffer(BYTES + 64)
 def pool_address() -> int:
     """Where the pool of this process lies, in cache lines of its own."""
     return -(-ctypes.addressof(_pool) // 64) * 64
+
+
+def _forget() -> None:
+    """In a child process: the pool was its parent's, and so was what a call has asked for."""
+    fields = (ctypes.c_int64 * (ASKED + 1)).from_address(pool_address())
+    fields[0] = fields[ASKED] = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 @lru_cache(maxsize=1)
