@@ -106,18 +106,27 @@ class ArrayFunction(ABC):
             named: the same by name, and `out`: an array, or a tuple of those, for the results;
                 `threads`: that the batch is shared among, if it is large.
         """
-        threads = named.pop("threads", None) if named else None
+        quick = self._quick
+        if quick is not None and not named:
+            result = quick(*arguments)
+            if result is not None:
+                return result
+        return self._by_code(arguments, named)
+
+    def _by_code(self, arguments: tuple, named: dict[str, Any]) -> Any:
+        """A call that goes to machine code if its arguments allow it as they are."""
+        is_tried = self._quick is not None and not named
+        threads = named.pop("threads", None)
         code = self._code
         if code is None:
             return self._carefully(arguments, named, threads)
         direct = self._placed(arguments, named) if named or self._skips else arguments
         if len(direct) == len(self._order):
-            quick = self._quick
-            if quick is not None and threads is None:
-                result = quick(*direct)
+            way = code.way(self.options.threads if threads is None else threads)
+            if way.entry is not None and self._is_plain and not is_tried:
+                result = way.entry(*direct)
                 if result is not None:
                     return result
-            way = code.way(self.options.threads if threads is None else threads)
             before = way.counter[0]
             try:
                 result = way.gufunc(*direct)
@@ -280,9 +289,13 @@ class ArrayFunction(ABC):
     def _found(self, code: MachineCode | None) -> None:
         """Code that serves every call: no points to look at."""
         self._code = code
-        alone = self._several and len(self.outputs) == 1  # the result is a tuple of one
-        if code is not None and self._order and not alone:
+        if code is not None and self._order and self._is_plain and not self._skips:
             self._quick = code.way(self.options.threads).entry
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether results are what an entry returns: not a tuple of one."""
+        return not self._several or len(self.outputs) > 1
 
     def _compile(self, bodies: Bodies) -> MachineCode | None:
         from phipsi.backends.machine_code import compile_job
