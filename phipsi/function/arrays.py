@@ -174,7 +174,7 @@ class ArrayFunction(ABC):
         for name, value in named.items():
             if name in values:
                 raise InputError(f"{name} is given twice, by place and by name")
-            if name not in self.inputs:
+            if name not in self.inputs and name != "points":  # which may be there for others
                 choices = name_choices(name, self.inputs)
                 raise InputError(f"`{self._text}` has no argument {name!r}; {choices}")
             values[name] = value
