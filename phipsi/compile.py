@@ -23,9 +23,10 @@ from phipsi.algebra.walk import letters_of
 from phipsi.backends.disk.identity import of_expressions
 from phipsi.backends.disk.records import kept
 from phipsi.backends.parallel.workers import threads_or_default
+from phipsi.backends.real import REALS
 from phipsi.errors import InputError, LoweringError, name_choices
 from phipsi.function import LANES, Function
-from phipsi.function.call import KINDS, Options
+from phipsi.function.call import Options
 from phipsi.lowering import matrices
 from phipsi.lowering.covariance import infer_kinds
 from phipsi.lowering.parameters import checked_names
@@ -185,9 +186,9 @@ def check_dtype(dtype: Any) -> str:
         found = np.dtype(dtype)
     except TypeError:
         found = None
-    for real, kind in KINDS.items():
-        if found == kind:
-            return real
+    for real in REALS.values():
+        if found == real.dtype:
+            return real.name
     raise InputError(f"dtype: expected float or numpy.float32, got {dtype!r}")
 
 

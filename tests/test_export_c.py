@@ -17,7 +17,6 @@ from symbols import A
 import phipsi as pp
 from phipsi.backends.exports import c
 from phipsi.backends.exports.c_names import argument_names, checked_name
-from phipsi.backends.job import Computation
 from phipsi.errors import BackendError, InputError, SolveError
 from phipsi.function.exported import exported
 from phipsi.graph.graph import Graph
@@ -122,7 +121,7 @@ def test_points_of_the_expression_are_numbers_in_the_code(tmp_path):
 
 
 @dataclass
-class Drawn(Computation):
+class Drawn:
     """A random graph, every value of it a result."""
 
     program: list
@@ -130,6 +129,7 @@ class Drawn(Computation):
     name: str = "drawn"
     doc: str = "values */ of a random graph"
     real: str = "double"
+    key: None = None
 
     @property
     def outputs(self):

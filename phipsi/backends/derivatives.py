@@ -55,7 +55,7 @@ class Derivative(Changed):
         """The arguments beside those of the base: names and shapes."""
 
     @cached_property
-    def inputs(self) -> Mapping[str, Shape]:  # type: ignore[override]
+    def inputs(self) -> Mapping[str, Shape]:
         return {**self.base.inputs, **self.added}
 
     def entries(self, graph: Graph, name: str, shape: Shape) -> list[Node]:
@@ -67,7 +67,7 @@ class JacobianVector(Derivative):
     """`J t`: how the results change as the arguments change along t."""
 
     @property
-    def doc(self) -> str:  # type: ignore[override]
+    def doc(self) -> str:
         return f"J t of {self.base.doc}"
 
     @property
@@ -77,7 +77,7 @@ class JacobianVector(Derivative):
     @cached_property
     def tangents(self) -> tuple[str, ...]:
         """Names of the directions, in the order of `by`."""
-        return all_unused([f"d{name}" for name in self.by], self.base.inputs)
+        return direction_names(self.by, self.base.inputs)
 
     def traced(self, limit: int | None = None) -> Trace:
         found = self.base.traced(limit)
@@ -98,11 +98,11 @@ class VectorJacobian(Derivative):
     """`J* w`: the derivatives by the arguments of the sum of w times the results."""
 
     @property
-    def doc(self) -> str:  # type: ignore[override]
+    def doc(self) -> str:
         return f"J* w of {self.base.doc}"
 
     @property
-    def outputs(self) -> tuple[Shape, ...]:  # type: ignore[override]
+    def outputs(self) -> tuple[Shape, ...]:
         return tuple(map(self.shape_of, self.by))
 
     @property
@@ -112,9 +112,7 @@ class VectorJacobian(Derivative):
     @cached_property
     def weights(self) -> tuple[str, ...]:
         """Names of w, one for each result."""
-        count = len(self.base.outputs)
-        names = ("w",) if count == 1 else tuple(f"w{i}" for i in range(count))
-        return all_unused(names, self.base.inputs)
+        return weight_names(len(self.base.outputs), self.base.inputs)
 
     def traced(self, limit: int | None = None) -> Trace:
         found = self.base.traced(limit)
@@ -143,6 +141,16 @@ class VectorJacobian(Derivative):
         """The derivatives by dq, from those by q: `q' = A(q) dq`, so `A* slopes`."""
         dq = self.entries(graph, "along", (self.model.nv,))
         return reverse(graph, [graph.node(x) for x in rate(self.model, graph, q, dq)], slopes, dq)
+
+
+def direction_names(by: Iterable[str], taken: Iterable[str]) -> tuple[str, ...]:
+    """Of the directions in which arguments vary: dq of q."""
+    return all_unused([f"d{name}" for name in by], taken)
+
+
+def weight_names(count: int, taken: Iterable[str]) -> tuple[str, ...]:
+    """Of the weights of so many results: w of one, w0, w1, ... of several."""
+    return all_unused(["w"] if count == 1 else [f"w{i}" for i in range(count)], taken)
 
 
 def all_unused(names: Iterable[str], taken: Iterable[str]) -> tuple[str, ...]:

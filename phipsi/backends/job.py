@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Protocol
 
 from phipsi.algebra.node import Node
 from phipsi.backends.disk.identity import Parts, of_expressions, of_machine
@@ -18,29 +19,33 @@ from phipsi.lowering.trace import Trace, trace
 Shape = tuple[int, ...]  # () for a number, (n,) for a vector, (rows, columns) for a matrix
 
 
-class Computation(ABC):
-    """Arguments and results, and how one gets from the ones to the others.
+class Computation(Protocol):
+    """Arguments and results, and how one gets from the ones to the others."""
 
-    Attributes:
-        inputs: names and shapes of the arguments, in order.
-        outputs: shapes of the results.
-        name: of the function.
-        doc: what it says of itself.
-        real: what its numbers are, "double" or "float".
-    """
+    @property
+    def inputs(self) -> Mapping[str, Shape]:
+        """Names and shapes of the arguments, in order."""
 
-    inputs: Mapping[str, Shape]
-    outputs: tuple[Shape, ...]
-    name: str
-    doc: str
-    real: str
+    @property
+    def outputs(self) -> tuple[Shape, ...]:
+        """Shapes of the results."""
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+
+    @property
+    def doc(self) -> str:
+        """What it says of itself."""
+
+    @property
+    def real(self) -> str:
+        """What its numbers are, "double" or "float"."""
 
     @property
     def key(self) -> Parts | None:
         """What its code depends on, beside phipsi and the processor; None if nobody can tell."""
-        return None
 
-    @abstractmethod
     def traced(self, limit: int | None = None) -> Trace:
         """Every number of it as one graph, whose inputs are `(name of the argument, entry)`.
 
@@ -53,7 +58,7 @@ class Computation(ABC):
         """
 
 
-class Changed(Computation):
+class Changed(ABC):
     """A computation made of another: what it does not say itself is as there.
 
     Attributes:
@@ -63,24 +68,42 @@ class Changed(Computation):
     base: Computation
 
     @property
-    def outputs(self) -> tuple[Shape, ...]:  # type: ignore[override]
+    def outputs(self) -> tuple[Shape, ...]:
+        """Shapes of the results."""
         return self.base.outputs
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
+        """Of the function."""
         return self.base.name
 
     @property
-    def doc(self) -> str:  # type: ignore[override]
+    def doc(self) -> str:
+        """What it says of itself."""
         return self.base.doc
 
     @property
-    def real(self) -> str:  # type: ignore[override]
+    def real(self) -> str:
+        """What its numbers are."""
         return self.base.real
+
+    @property
+    @abstractmethod
+    def key(self) -> Parts | None:
+        """What its code depends on; None if it is not to be kept."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> Mapping[str, Shape]:
+        """Names and shapes of the arguments, in order."""
+
+    @abstractmethod
+    def traced(self, limit: int | None = None) -> Trace:
+        """Every number of it as one graph; see `Computation`."""
 
 
 @dataclass(frozen=True)
-class Job(Computation):
+class Job:
     """A program on a machine.
 
     Args:

@@ -25,6 +25,7 @@ import llvmlite.binding as llvm
 
 from phipsi.backends.disk import cache
 from phipsi.backends.disk.digest import digest
+from phipsi.backends.real import REALS
 from phipsi.errors import BackendError
 
 # One thread at a time compiles, and llvmlite lets one thread at a time into LLVM. A child process
@@ -67,7 +68,7 @@ class Target:
     @property
     def bytes(self) -> int:
         """Of one number."""
-        return 8 if self.real == "double" else 4
+        return REALS[self.real].bytes
 
     def of(self, real: str) -> Target:
         """The same processor, for numbers of this kind: a register holds twice as many floats."""

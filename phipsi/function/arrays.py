@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phipsi.backends.parallel.workers import threads_or_default
+from phipsi.backends.real import REALS
 from phipsi.errors import BackendError, InputError, name_choices
-from phipsi.function.call import KINDS, Bodies, Call, Lists, Options
+from phipsi.function.call import Bodies, Call, Lists, Options
 from phipsi.function.results import alarmed, are_plain, check_out, copied
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.inputs import checked_points
@@ -58,7 +59,7 @@ class ArrayFunction(ABC):
 
     def __init__(self, model: Model, several: bool, options: Options):
         self.model, self.options = model, options
-        self.backend, self.dtype = options.backend, KINDS[options.real]
+        self.backend, self.dtype = options.backend, REALS[options.real].dtype
         self._several = several
         self._codes: dict[tuple, MachineCode | None] = {}
         self._code: MachineCode | None = None  # where points need not be looked at

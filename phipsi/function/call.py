@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 LANES = {"double": (1, 2, 4, 8), "float": (1, 2, 4, 8, 16)}  # states side by side
-KINDS: dict[str, np.dtype] = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
 
 Lists = Mapping[tuple, Sequence[Any]]  # of points: those that letters name, and those passed
 Bodies = dict[tuple, list[int]]  # of each list of points, the bodies that they are on

@@ -60,14 +60,12 @@ class Derivative(ArrayFunction):
         self._traced: tuple[Any, Trace] | None = None
 
     def _names(self) -> tuple[str, ...]:
-        from phipsi.backends.derivatives import all_unused
+        from phipsi.backends.derivatives import direction_names, weight_names
 
+        base = self.base
         if self.kind == "jvp":
-            names = [f"d{name}" for name in self.base.varying]
-        else:
-            count = len(self.base.outputs)
-            names = ["w"] if count == 1 else [f"w{i}" for i in range(count)]
-        return all_unused(names, self.base.inputs)
+            return direction_names(base.varying, base.inputs)
+        return weight_names(len(base.outputs), base.inputs)
 
     @cached_property
     def _text(self) -> str:

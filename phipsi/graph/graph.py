@@ -164,17 +164,10 @@ class Graph:
         self.zero, self.one = self.constant(0.0), self.constant(1.0)
         self.false = self._node("less", (self.one, self.zero))
 
-    def __getstate__(self) -> tuple:
+    def __reduce__(self) -> tuple:
         """The limit, and of each node what it is, its operands by their numbers."""
         nodes = [(x.op, tuple(y.number for y in x.args), x.data) for x in self.nodes]
-        return self.limit, nodes
-
-    def __setstate__(self, state: tuple) -> None:
-        self.__init__()  # type: ignore[misc]
-        limit, nodes = state
-        for op, args, data in nodes[len(self.nodes) :]:
-            self._node(op, tuple(self.nodes[i] for i in args), data)
-        self.limit = limit
+        return _graph_of, (self.limit, nodes)
 
     # -- making nodes --------------------------------------------------------------------
 
@@ -451,6 +444,15 @@ def _register_functions() -> None:
         ("max", scalars.maximum),
     ):
         function.register(Node, lambda x, y, name=name: _of_either(name, x, y))
+
+
+def _graph_of(limit: float, nodes: Sequence[tuple]) -> Graph:
+    """A graph that was pickled; the first nodes are those that every graph begins with."""
+    graph = Graph()
+    for op, args, data in nodes[len(graph.nodes) :]:
+        graph._node(op, tuple(graph.nodes[i] for i in args), data)
+    graph.limit = limit
+    return graph
 
 
 def _node_at(graph: Graph, number: int) -> Node:

@@ -45,7 +45,7 @@ class ByEntries(Changed):
         return None if base is None else (type(self).__name__, base)
 
     @cached_property
-    def inputs(self) -> Mapping[str, Shape]:  # type: ignore[override]
+    def inputs(self) -> Mapping[str, Shape]:
         entries = unused("entries", self.base.inputs)
         return {
             entries if name == CONFIGURATION else name: shape

@@ -26,6 +26,10 @@ class Fixed(Changed):
     base: Computation
     numbers: Mapping[Key, float]
 
+    @property
+    def key(self) -> None:
+        """None: it is compiled by others."""
+
     @cached_property
     def places(self) -> dict[Key, Key | float]:
         """Of every entry of the base its place here, or its number."""
@@ -39,7 +43,7 @@ class Fixed(Changed):
         return places
 
     @cached_property
-    def inputs(self) -> Mapping[str, Shape]:  # type: ignore[override]
+    def inputs(self) -> Mapping[str, Shape]:
         inputs = dict(self.base.inputs)
         for name in {name for name, _ in self.numbers}:
             left = [x for (argument, _), x in self.places.items() if argument == name]
