@@ -17,6 +17,7 @@ import phipsi as pp
 from phipsi.algebra.node import Node
 from phipsi.dynamics.inverse import bias
 from phipsi.dynamics.points import JACOBIAN
+from phipsi.function.results import alarmed
 from phipsi.operators import pose
 
 from .robots import Robot
@@ -88,6 +89,14 @@ def errors(model: pp.Model, question: Question, states: dict[str, np.ndarray]) -
     return question.measure(found - right, right)
 
 
+def left_to_double(model: pp.Model, states: dict[str, np.ndarray]) -> float:
+    """The share of states that forward dynamics in single precision does not trust itself with."""
+    function = pp.compile(model, FORWARD.expression, dtype=np.float32, backend="llvm")
+    way = function._only_code("count").way(1)
+    arguments = in_single(states, FORWARD.arguments)
+    return len(alarmed(way, arguments)) / len(arguments[0])
+
+
 def digit_table(robots: Sequence[str]) -> str:
     """The worst of all states, function by function."""
     machines = [Robot(name, STATES) for name in robots]
@@ -95,6 +104,8 @@ def digit_table(robots: Sequence[str]) -> str:
         [question.name, *(f"{errors(x.model, question, x.states).max():.0e}" for x in machines)]
         for question in QUESTIONS
     ]
+    shares = [f"{left_to_double(x.model, x.states):.0%}" for x in machines]
+    rows.append(["forward dynamics, states left to double", *shares])
     return table(("function", *(x.title for x in machines)), rows)
 
 
