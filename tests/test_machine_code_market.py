@@ -2,12 +2,16 @@
 
 A path is a way to run: unrolled code of each width, rolled code of one lane and of many. Every
 expression is run rolled and unrolled, with widths and machines in turn, so that every machine is
-run both ways, and with every width. `pytest tests/test_machine_code_market.py --whole-market`
-tries all on all: some hours.
+run both ways, and with every width; each has two of the five points that the interpreter has in
+`test_lowering_market.py`, all pairs in turn: a matrix of all points, inverted, is a minute of LLVM.
+`pytest tests/test_machine_code_market.py --whole-market` tries all on all, at all points: some
+hours.
 """
 
 import functools
-from itertools import product
+import itertools
+from collections import defaultdict
+from itertools import combinations, product
 
 import machines
 import numpy as np
@@ -32,6 +36,9 @@ PATHS = {
     "rolled, 4 lanes": (False, 4),
 }
 MACHINES = list(machines.MARKET)
+FEW = 7  # bodies
+POINTS = range(5)
+PAIRS = list(combinations(POINTS, 2))
 
 
 def bundles():
@@ -47,68 +54,101 @@ def bundles():
 BUNDLES = dict(bundles())
 
 
+def between_bodies(expression):
+    """Has a block for every pair of bodies, such as phi: thousands of numbers soon."""
+    return expression.source.name == expression.target.name == "body"
+
+
 def cases():
-    """Each bundle rolled and unrolled, with widths and machines in turn."""
-    unrolled, rolled = ([x for x, how in PATHS.items() if how[0] is way] for way in (True, False))
-    for i, bundle in enumerate(BUNDLES):
-        for way in (rolled, unrolled):
+    """Each bundle rolled and unrolled, with widths, machines and points in turn.
+
+    Matrices between bodies are made of machines of few bodies: there are some of every sort, and
+    LLVM takes many seconds for the others.
+    """
+    few = [name for name in MACHINES if len(machines.MARKET[name]().bodies) <= FEW]
+    ways = [[x for x, how in PATHS.items() if how[0] is way] for way in (False, True)]
+    turns = defaultdict(itertools.count)
+    for bundle, members in BUNDLES.items():
+        large = any(between_bodies(x) for x in members.values())
+        for way in ways:
+            chosen = few if large else MACHINES
+            i = next(turns[len(way), large])
             machine = i // len(way) + 5 * (i % len(way))
-            yield MACHINES[machine % len(MACHINES)], bundle, way[i % len(way)]
+            yield chosen[machine % len(chosen)], bundle, way[i % len(way)], PAIRS[i % len(PAIRS)]
 
 
 def whole_market():
-    return ((machine, bundle, path) for bundle in BUNDLES for machine in MACHINES for path in PATHS)
+    return (
+        (machine, bundle, path, tuple(POINTS))
+        for bundle in BUNDLES
+        for machine in MACHINES
+        for path in PATHS
+    )
 
 
 def pytest_generate_tests(metafunc):
     if "bundle" in metafunc.fixturenames:
-        chosen = whole_market() if metafunc.config.getoption("--whole-market") else cases()
-        metafunc.parametrize(("machine", "bundle", "path"), list(chosen))
+        whole = metafunc.config.getoption("--whole-market")
+        chosen = list(whole_market() if whole else cases())
+        names = [f"{machine}-{bundle}-{path}" for machine, bundle, path, _ in chosen]
+        metafunc.parametrize(("machine", "bundle", "path", "points"), chosen, ids=names)
 
 
 @functools.lru_cache(maxsize=4)
-def expected(machine, bundle):
+def expected(machine, bundle, points):
     """What the interpreter says, one by one; an error is an answer too."""
     model = situation(machine)[0]
     known = refused(model)
     asked = {name: x for name, x in BUNDLES[bundle].items() if name not in known}
-    return {name: (x, outcome(machine, [x], backend="numpy")) for name, x in asked.items()}
+    return {name: (x, outcome(machine, [x], points, backend="numpy")) for name, x in asked.items()}
 
 
-def outcome(machine, members, **how):
+def at(points, given):
+    """Arguments at some of their points."""
+    size, chosen = len(given["points"]), list(points)
+    blocks = {name: np.reshape(given[name], (size, 6)) for name in {"r", "f0"} & given.keys()}
+    there = {name: rows[chosen].ravel() for name, rows in blocks.items()}
+    there |= {name: [given[name][i] for i in chosen] for name in {"points", "F"} & given.keys()}
+    return given | there
+
+
+def outcome(machine, members, points, **how):
     try:
-        return pp.compile(situation(machine)[0], members, **how)(**arguments(machine, members))
+        function = pp.compile(situation(machine)[0], members, **how)
+        return function(**at(points, arguments(machine, members)))
     except (pp.SolveError, pp.InputError, pp.BackendError) as error:
         return error
 
 
-def test_machine_code_agrees_with_the_interpreter(machine, bundle, path, monkeypatch):
+def test_machine_code_agrees_with_the_interpreter(machine, bundle, path, points, monkeypatch):
     monkeypatch.setattr(machine_code, "SINGLE", 0)  # code of one lane has a path of its own
-    answers = expected(machine, bundle)
+    answers = expected(machine, bundle, points)
     unroll, lanes = PATHS[path]
     how = {"backend": "llvm", "unroll": unroll, "lanes": lanes}
     sound = {x: answer[0] for x, answer in answers.values() if not isinstance(answer, Exception)}
     if sound:
-        results = outcome(machine, list(sound), **how)
+        results = outcome(machine, list(sound), points, **how)
         if isinstance(results, pp.BackendError):  # too large to be unrolled: nobody would
             assert unroll and "too large" in str(results)
-            results = outcome(machine, list(sound), backend="llvm", lanes=lanes)
+            results = outcome(machine, list(sound), points, backend="llvm", lanes=lanes)
         for (expression, answer), result in zip(sound.items(), results, strict=True):
             assert result.shape == answer.shape, expression
             scale = max(np.abs(answer).max(initial=0.0), SCALE)
             assert np.abs(result - answer).max(initial=0.0) < CLOSE * scale, expression
     for expression, answer in answers.values():
         if isinstance(answer, Exception):
-            error = outcome(machine, [expression], **how)
+            error = outcome(machine, [expression], points, **how)
             assert type(error) is type(answer) and str(error) == str(answer), expression
     situation(machine)[0].functions.clear()
 
 
 def test_every_machine_is_run_on_every_path_and_every_expression_both_ways():
     chosen = list(cases())
-    assert {(machine, path) for machine, _, path in chosen} == set(product(MACHINES, PATHS))
-    ways = {(bundle, PATHS[path][0]) for _, bundle, path in chosen}
+    assert {(machine, path) for machine, _, path, _ in chosen} == set(product(MACHINES, PATHS))
+    ways = {(bundle, PATHS[path][0]) for _, bundle, path, _ in chosen}
     assert ways == set(product(BUNDLES, (True, False)))
+    at_points = {points for _, bundle, _, points in chosen if bundle.startswith("at points")}
+    assert set().union(*at_points) == set(POINTS) and len(at_points) > 5
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -190,7 +190,7 @@ def test_an_empty_batch_is_nothing():
 
 
 @pytest.mark.parametrize("unroll", [True, False], ids=["unrolled", "rolled"])
-@pytest.mark.parametrize("name", ["serial_revolute", "tree_of_every_kind", "mimics"])
+@pytest.mark.parametrize("name", ["serial_revolute", "serial_multidof", "mimics"])
 def test_compiled_functions_give_the_same_bits_whatever_the_number(default, unroll, name):
     model = getattr(machines, name)()
     function = pp.compile(model, [Mass.inv @ C, Mass], unroll=unroll, backend="llvm")

@@ -1,5 +1,7 @@
 """A program on a machine as one graph, and the checks in it: where one holds, nobody complains."""
 
+import functools
+
 import machines
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from phipsi.graph.graph import Graph, GraphTooLargeError
 from phipsi.lowering.trace import trace
 from phipsi.operators import C, D, J, Mass, S_q, T, beta, operator
 
+STATES = 200  # near a singularity
 PROJECTED = S_q.T @ Mass @ S_q
 F = operator("F", "point", "point")
 
@@ -213,28 +216,30 @@ def taken(arguments, i):
     return {"v": None} | others | blocks
 
 
-def sampled(case, count):
+@functools.cache
+def sampled(case):
+    """A machine, an expression, states near its singularities, and which of them are refused."""
     make, expression, draw = SINGULAR[case]
     model, rng = make(), np.random.default_rng(5)
-    arguments = (draw or dense_states)(rng, count)
+    arguments = (draw or dense_states)(rng, STATES)
     function = numpy(model, expression)
     arguments = {name: x for name, x in arguments.items() if name in function.inputs}
     points = {"points": ["x"]} if case == "at points" else {}
-    refused = [is_refused(function, **taken(arguments, i), **points) for i in range(count)]
+    refused = [is_refused(function, **taken(arguments, i), **points) for i in range(STATES)]
     return model, expression, arguments, points, np.array(refused)
 
 
 @pytest.mark.parametrize("case", SINGULAR)
 def test_whatever_is_refused_was_checked(case):
     """States near singularities of every kind: every SolveError comes with a check that fails."""
-    model, expression, arguments, points, refused = sampled(case, 200)
+    model, expression, arguments, points, refused = sampled(case)
     found = traced(model, expression, points.get("points", ()))
-    inputs = keyed({name: x for name, x in arguments.items() if x is not None}, (200,))
+    inputs = keyed({name: x for name, x in arguments.items() if x is not None}, (STATES,))
     if points:
         inputs |= {("points", i): 0.0 for i in range(3)}
     with np.errstate(all="ignore"):
         checks = found.graph.evaluate(found.checks, inputs)
-    held = np.all([np.broadcast_to(x, 200) for x in checks], axis=0)
+    held = np.all([np.broadcast_to(x, STATES) for x in checks], axis=0)
     assert refused.any() and not (refused & held).any()
     if not points:
         assert held.any()
@@ -243,9 +248,9 @@ def test_whatever_is_refused_was_checked(case):
 @pytest.mark.parametrize("case", SINGULAR)
 @pytest.mark.parametrize("unroll", [True, False])
 def test_machine_code_refuses_exactly_what_the_interpreter_refuses(case, unroll):
-    model, expression, arguments, points, refused = sampled(case, 100)
+    model, expression, arguments, points, refused = sampled(case)
     function = llvm(model, expression, unroll=unroll)
-    found = [is_refused(function, **taken(arguments, i), **points) for i in range(100)]
+    found = [is_refused(function, **taken(arguments, i), **points) for i in range(STATES)]
     assert np.array_equal(found, refused)
     assert is_refused(function, **arguments, **points)
 

@@ -106,7 +106,7 @@ def bias_of(peer: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
 @given(
     machines.machines_with_states(kinds=KINDS, max_bodies=20, shapes=("chain", "tree", "forest"))
 )
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_random_machines_move_as_in_mujoco(machine):
     """Mass matrix, bias, gravity and forward dynamics, with motors, fixed and free base."""
     model, q, v = machine

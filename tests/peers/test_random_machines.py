@@ -78,7 +78,7 @@ def assert_agrees(model: pp.Model, q: np.ndarray, v: np.ndarray) -> None:
         mimics=(False, False, True),
     )
 )
-@settings(max_examples=250)
+@settings(max_examples=100)
 def test_random_machines_move_as_in_pinocchio(machine):
     """1 to 40 bodies of mixed kinds, any shape, fixed and free base, rotors, mimics, gravity."""
     assert_agrees(*machine)
