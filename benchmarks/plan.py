@@ -22,6 +22,7 @@ FLOAT32 = "float32"
 PARAMETERS = "parameters"
 EXPORT = "export"
 WARM = "warm"
+LOADING = "loading"
 DERIVATIVES = "derivatives"
 PARTS = (
     PEERS,
@@ -33,6 +34,7 @@ PARTS = (
     PARAMETERS,
     EXPORT,
     WARM,
+    LOADING,
     DERIVATIVES,
 )
 CHOICES = (*FILES, *TASKS, *PARTS)

@@ -21,6 +21,7 @@ What is where:
     parameters.py                   numbers of the robot as arguments
     exported_c.py                   the C header beside our machine code
     cold.py                         first results, with and without a cache on disk
+    loading.py                      files read
     derivatives.py                  products with Jacobians
     results.py bar.py bars.py       what was found, is it enough
     tables.py report.py             the page

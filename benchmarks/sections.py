@@ -5,6 +5,7 @@ from . import (
     control_loop,
     derivatives,
     exported_c,
+    loading,
     parameters,
     single_precision,
     threads,
@@ -17,5 +18,6 @@ SECTIONS = (
     parameters.SECTION,
     exported_c.SECTION,
     cold.SECTION,
+    loading.SECTION,
     derivatives.SECTION,
 )

@@ -27,7 +27,7 @@ def find_robot() -> pp.Model:
 
 robot = find_robot()
 print(robot)
-for line in robot.report[:3]:
+for line in robot.report.remarks[:3]:
     print("  ", line)
 for joint in robot.joints:
     lower, upper = joint.limits.lower, joint.limits.upper

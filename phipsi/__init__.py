@@ -49,10 +49,15 @@ from phipsi.export import export
 from phipsi.lowering.dense import as_matrix
 from phipsi.model import examples, geometry
 from phipsi.model.build import ModelBuilder
+from phipsi.model.closure import Closure, Coupling
 from phipsi.model.configuration import difference, integrate
 from phipsi.model.examples import chain
-from phipsi.model.model import Body, Frame, Joint, Limits, Model, Point, point
-from phipsi.model.urdf import load
+from phipsi.model.files.load import load
+from phipsi.model.files.urdf.save import save_urdf
+from phipsi.model.model import Body, Frame, Joint, Keyframe, Limits, Model, Point, point
+from phipsi.model.peers.mujoco.machine import from_mujoco
+from phipsi.model.peers.pinocchio.machine import from_pinocchio
+from phipsi.model.report import Remark, Report
 from phipsi.simulate import control
 from phipsi.simulate.run import rollout, simulate
 from phipsi.simulate.trajectory import Trajectory
@@ -63,10 +68,13 @@ __version__ = "0.1.0"
 __all__ = [
     "BackendError",
     "Body",
+    "Closure",
+    "Coupling",
     "Frame",
     "Function",
     "InputError",
     "Joint",
+    "Keyframe",
     "Limits",
     "LoweringError",
     "Model",
@@ -74,6 +82,8 @@ __all__ = [
     "ModelError",
     "PhipsiError",
     "Point",
+    "Remark",
+    "Report",
     "SolveError",
     "SpaceError",
     "Trajectory",
@@ -90,6 +100,8 @@ __all__ = [
     "export",
     "forward_dynamics",
     "forward_dynamics_delayed",
+    "from_mujoco",
+    "from_pinocchio",
     "geometry",
     "get_threads",
     "gravity_force",
@@ -108,6 +120,7 @@ __all__ = [
     "point",
     "potential_energy",
     "rollout",
+    "save_urdf",
     "set_threads",
     "simulate",
     "view",

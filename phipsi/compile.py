@@ -101,7 +101,8 @@ def compile(
 
     The expression is lowered to loops over the bodies, O(N) for vectors and block
     diagonal operators, and O(1) per block for matrices; the loops become machine code,
-    with several states of a batch side by side in the registers.
+    with several states of a batch side by side in the registers. Operators are those of the
+    tree: closures and couplings of the machine are not in them.
 
     Args:
         model: the machine.

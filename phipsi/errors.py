@@ -2,7 +2,8 @@
 
     PhipsiError
     |-- InputError      wrong shape, NaN, unknown name (also a ValueError)
-    |-- ModelError      a machine that cannot exist, a file that cannot be read
+    |-- ModelError      a machine that cannot exist, a file that cannot be read, a loop that a
+    |                   function cannot honour
     |-- SpaceError      operators that do not fit together
     |-- LoweringError   an expression with no O(N) algorithm
     |-- BackendError    a backend that cannot run here
@@ -25,7 +26,7 @@ class InputError(PhipsiError, ValueError):
 
 
 class ModelError(PhipsiError):
-    """A machine that cannot exist, or a file that does not describe one."""
+    """A machine that cannot exist, a file that does not describe one, loops not honoured."""
 
 
 class SpaceError(PhipsiError):

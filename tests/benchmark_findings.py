@@ -2,7 +2,16 @@
 
 from itertools import product
 
-from benchmarks import cold, control_loop, derivatives, exported_c, parameters, plan, threads
+from benchmarks import (
+    cold,
+    control_loop,
+    derivatives,
+    exported_c,
+    loading,
+    parameters,
+    plan,
+    threads,
+)
 from benchmarks import single_precision as single
 from benchmarks.contender import CALL, OURS
 from benchmarks.robots import FILES
@@ -30,6 +39,7 @@ def findings(level):
             cold.Start(*x, 900.0, 40.0 if x[1] == cold.ONCE else 10.0 / level, 99.0)
             for x in product(cold.ROBOTS, (cold.ONCE, *cold.ASKED))
         ],
+        plan.LOADING: [_load(robot, 3.0 / level) for robot in FILES],
         plan.DERIVATIVES: [_products(*x) for x in product(derivatives.ROBOTS, derivatives.ASKED)],
     }
 
@@ -56,3 +66,8 @@ def _products(robot, task):
     names = OURS, derivatives.JVP, derivatives.VJP, derivatives.THEIRS
     micros = dict(zip(names, (0.1, 0.2, 0.3, 10.0), strict=True))
     return derivatives.Products(robot, task, micros, {x: 10 * y for x, y in micros.items()})
+
+
+def _load(robot, times):
+    ratios = {OURS: times, loading.REPORT: 4.0 * times, loading.THEIRS: 1.0}
+    return loading.Load(robot, 1000, {name: 2.5 * x for name, x in ratios.items()}, ratios)

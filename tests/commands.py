@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -16,7 +17,7 @@ GRIPPER = """
     <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <link name="arm"><inertial><mass value="1"/><origin xyz="0.5 0 0"/>
     <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
-    <visual><geometry><box size="1 0.1 0.1"/></geometry></visual></link>
+    <visual><geometry><box size="2 2 2"/></geometry></visual></link>
   <link name="left"><inertial><mass value="0.1"/>
     <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <link name="right"><inertial><mass value="0.1"/>
@@ -29,6 +30,28 @@ GRIPPER = """
     <limit lower="0" upper="0.1" effort="7" velocity="1"/>
     <mimic joint="finger" multiplier="-1" offset="0.5"/></joint>
 </robot>
+"""
+
+
+_BAR = """
+    <link name="{name}"><pose>{pose}</pose><inertial><mass>1</mass>
+      <inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>"""
+_HINGE = """
+    <joint name="{name}" type="revolute"><parent>{parent}</parent><child>{child}</child>
+      <pose>{pose}</pose><axis><xyz>0 0 1</xyz></axis></joint>"""
+
+# A parallelogram: a crank and a rocker on the world, a coupler on the crank, and the loop.
+FOUR_BAR = f"""
+<sdf version="1.7">
+  <model name="four bar">{_BAR.format(name="crank", pose="0 0 0 0 0 0")}\
+{_BAR.format(name="coupler", pose="0 1 0 0 0 0")}\
+{_BAR.format(name="rocker", pose="2 0 0 0 0 0")}\
+{_HINGE.format(name="at crank", parent="world", child="crank", pose="0 0 0 0 0 0")}\
+{_HINGE.format(name="at rocker", parent="world", child="rocker", pose="0 0 0 0 0 0")}\
+{_HINGE.format(name="at coupler", parent="crank", child="coupler", pose="0 0 0 0 0 0")}\
+{_HINGE.format(name="loop", parent="coupler", child="rocker", pose="0 1 0 0 0 0")}
+  </model>
+</sdf>
 """
 
 
@@ -80,3 +103,9 @@ def run_on_terminal(folder: Path, *words: object) -> Ended:
             shown += part
     os.close(master)
     return Ended(process.wait(), shown.decode(), "")
+
+
+def facts_of(out: str) -> dict[str, str]:
+    """The lines of names and what is said about them, up to the first empty line."""
+    head = out.split("\n\n")[0].splitlines()[1:]
+    return dict(re.split(r"\s{2,}", line, maxsplit=1) for line in head)

@@ -32,7 +32,7 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-PEERS = ("pin", "mujoco", "example-robot-data")
+PEERS = ("pin", "mujoco", "example-robot-data", "dm_control", "gymnasium-robotics")
 
 
 def pytest_addoption(parser):

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmark_findings import findings
 
-from benchmarks import cold, derivatives, digits, exported_c, parameters, plan
+from benchmarks import cold, derivatives, digits, exported_c, loading, parameters, plan
 from benchmarks import single_precision as single
 from benchmarks.contender import OURS, DisagreementError
 from benchmarks.results import Results
@@ -238,3 +238,24 @@ def test_wrong_products_are_refused():
         derivatives.check_products(ROBOT, FORWARD, t, w, 1.001 * jvp, vjp)
     with pytest.raises(DisagreementError, match="UR5, forward dynamics, vjp: off by"):
         derivatives.check_products(ROBOT, FORWARD, t, w, jvp, [vjp[0], vjp[1], np.nan * vjp[2]])
+
+
+# -- loading -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ur5", "solo12"])
+def test_files_are_read_beside_pinocchio(monkeypatch, name):
+    clock = Asked(phipsi=3.0, Pinocchio=2.0, with_its_report=10.0)
+    monkeypatch.setattr(loading, "interleave", clock)
+    found = loading.measure_load(Robot(name, 1), 0.0)
+    assert (found.ratios[OURS], found.ratios[loading.REPORT]) == (1.5, 5.0)
+    assert found.elements == sum(bool(line.element) for line in Robot(name, 1).model.report)
+
+
+def test_files_that_are_read_differently_are_not_timed():
+    theirs = loading.read_theirs(ROBOT)
+    with pytest.raises(DisagreementError, match="UR5: the joints have other names"):
+        loading.check(ROBOT, pp.chain(3), theirs)
+    theirs.inertias[1].mass += 1.0
+    with pytest.raises(DisagreementError, match=r"UR5: .* kg beside"):
+        loading.check(ROBOT, ROBOT.model, theirs)

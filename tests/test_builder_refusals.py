@@ -344,26 +344,26 @@ def test_lenient_builder_keeps_unphysical_numbers_and_reports_them():
         ("e", "d", Revolute(), MASSLESS),
         strict=False,
     )
-    assert model.report == (
+    assert model.report.remarks == (
         "body 'a': its principal moments break the triangle inequality: 1 + 1 < 3",
         "body 'b': it has rotational inertia but no mass",
         "body 'c': its rotational inertia has the negative moment -1",
         "body 'e': nothing that joint 'e_joint' moves has mass, so forward dynamics is singular",
     )
     assert_array_equal(model.body("a").inertia.rotational, np.diag([1.0, 1.0, 3.0]))
-    assert build(("a", "world", Revolute())).report == ()
+    assert build(("a", "world", Revolute())).report.remarks == ()
 
 
 def test_building_twice_reports_once():
     builder = pp.ModelBuilder(strict=False)
     builder.add_body("a", mass=0.0, inertia=(1.0, 1.0, 1.0))
     builder.add_body("b", "a")
-    assert builder.build().report == builder.build().report
-    assert len(builder.build().report) == 2
+    assert builder.build().report.remarks == builder.build().report.remarks
+    assert len(builder.build().report.remarks) == 2
 
 
 def line_of(body, part):
-    return f"robot.txt:{part}: "
+    return "robot.txt", part
 
 
 PARTS = {  # which part of a body each refusal is about
@@ -406,7 +406,7 @@ def test_reader_of_a_file_gives_each_line_of_the_report_its_place():
         strict=False,
         where=line_of,
     )
-    assert model.report == (
+    assert model.report.remarks == (
         "robot.txt:inertia: body 'a': it has rotational inertia but no mass",
         "robot.txt:joint: body 'b': nothing that joint 'b_joint' moves has mass, "
         "so forward dynamics is singular",

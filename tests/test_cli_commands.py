@@ -1,4 +1,4 @@
-"""What the commands info, simulate and view say and write, beside what the library says."""
+"""What the commands simulate and view say and write, beside what the library says."""
 
 import math
 import re
@@ -7,13 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from commands import GRIPPER, call
+from commands import GRIPPER, call, facts_of
 from numpy.testing import assert_allclose, assert_array_equal
 
 import phipsi as pp
 from phipsi.cli import simulate as command
-from phipsi.cli.drawing import draw_tree
-from phipsi.cli.info import joint_table, mass_centre
 from phipsi.cli.machine import read_machine
 from phipsi.cli.motors import at_their_limits, off_target
 from phipsi.cli.screen import Screen
@@ -27,12 +25,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gripper.urdf").write_text(GRIPPER)
     return tmp_path
-
-
-def facts_of(out):
-    """The lines of names and what is said about them, up to the first empty line."""
-    head = out.split("\n\n")[0].splitlines()[1:]
-    return dict(re.split(r"\s{2,}", line, maxsplit=1) for line in head)
 
 
 # -- machines --------------------------------------------------------------------------
@@ -52,115 +44,6 @@ def test_number_of_bodies_follows_a_colon():
 def test_file_comes_before_a_bundled_machine_of_its_name(folder):
     (folder / "chain").write_text(GRIPPER)
     assert read_machine("chain").name == "gripper"
-
-
-# -- info ------------------------------------------------------------------------------
-
-
-def test_info_tells_what_the_file_says(capsys, folder):
-    """Masses 5 + 1 + 0.1 + 0.1; mass centre by hand: the arm's at x = 0.5, the stand's at -z."""
-    code, out, err = call(capsys, "info", "gripper.urdf")
-    assert (code, err) == (0, "")
-    assert out.startswith("gripper\n")
-    assert facts_of(out) == {
-        "from": "gripper.urdf",
-        "bodies": "3",
-        "joints": "3, of which 1 follows another",
-        "freedoms": "2, in 2 coordinates",
-        "mass": "6.2 kg, of which 5 kg on the world",
-        "mass centre": f"({0.55 / 6.2:.4g}, 0, {-5 / 6.2:.4g}) m, joints at neutral",
-        "gravity": "(0, 0, -9.81) m/s^2",
-        "frames": "1 more, fixed on bodies",
-        "looks": "1 box",
-    }
-    assert re.search(r"^shoulder +continuous +0 +0\.2 +0 1 0$", out, re.MULTILINE)
-    assert re.search(r"^finger +prismatic +0\.02 to 0\.1 +1 +7 +1 ", out, re.MULTILINE)
-    assert re.search(r"^other finger +prismatic +0 to 0\.1 +-1 finger \+ 0\.5", out, re.MULTILINE)
-    remark = out.split("1 remark\n")[1]
-    assert remark.startswith("gripper.urdf:10:") and "triangle inequality" in remark
-
-
-def test_info_reads_the_file_as_it_is_told(capsys, folder):
-    free = call(capsys, "info", "gripper.urdf", "--base", "free", "--mimic", "independent")
-    assert facts_of(free.out)["freedoms"] == "9, in 10 coordinates"
-
-
-def test_mass_centre_counts_every_body_where_it_stands():
-    """A rod of 2 kg up to z = 1, on it one of 1 kg along y, on the world 3 kg at x = 2."""
-    builder = pp.ModelBuilder()
-    builder.add_body("world part", joint=pp.joints.Fixed(), mass=3.0, com=(2, 0, 0))
-    builder.add_body("rod", mass=2.0, com=(0, 0, 0.5), inertia=(1, 1, 1))
-    tip = {"joint": pp.joints.Revolute((1, 0, 0)), "position": (0, 0, 1)}
-    builder.add_body("arm", "rod", mass=1.0, com=(0, 0.5, 0), inertia=(1, 1, 1), **tip)
-    assert_allclose(mass_centre(builder.build()), [1.0, 0.5 / 6.0, 2.0 / 6.0], rtol=1e-15)
-
-
-def test_machine_without_mass_or_bodies_is_told_too(capsys, folder):
-    (folder / "alone.urdf").write_text('<robot name="alone"><link name="a"/></robot>')
-    code, out, _ = call(capsys, "info", "alone.urdf")
-    assert code == 0
-    assert facts_of(out)["mass"] == "0 kg"
-    assert "Joints" not in out
-
-
-def star(n):
-    """So many bodies on one, and one below each of the first two."""
-    builder = pp.ModelBuilder("star")
-    builder.add_body("hub", mass=1.0, com=(1, 0, 0))
-    for k in range(n):
-        builder.add_body(f"ray{k}", "hub", mass=1.0, com=(1, 0, 0))
-    for k in range(2):
-        builder.add_body(f"end{k}", f"ray{k}", mass=1.0, com=(1, 0, 0))
-    return builder.build()
-
-
-def rows(tree, capsys):
-    Screen().print(tree)
-    return capsys.readouterr().out.splitlines()
-
-
-@pytest.mark.parametrize("model", [pp.chain(200), star(300), star(60), pp.chain(9)], ids=repr)
-@pytest.mark.parametrize("most", [10, 80])
-def test_tree_is_folded_and_every_body_counted(capsys, model, most):
-    lines = rows(draw_tree(model, most), capsys)[1:]
-    hidden = [int(n) for line in lines for n in re.findall(r"\.\.\. (\d+) more bod", line)]
-    assert len(lines) - len(hidden) + sum(hidden) == len(model.bodies)
-    assert len(lines) - len(hidden) <= max(most, 2)
-    if len(model.bodies) < most and len(model.bodies) < 16:
-        assert hidden == []
-
-
-def test_tree_hangs_bodies_below_those_that_carry_them(capsys):
-    model = pp.examples.branching_tree()
-    depths = {}
-    for line in rows(draw_tree(model), capsys)[1:]:
-        guide, name = re.match(r"([│ ]*[├└]── )(.+?)   ", line).groups()
-        depths[name] = len(guide) // 4
-    expected = {}
-    for body in model.bodies:
-        parent = "" if body.parent < 0 else model.bodies[body.parent].name
-        expected[body.name] = 1 + expected.get(parent, 0)
-    assert depths == expected
-
-
-def test_large_tables_and_reports_are_folded(capsys, folder):
-    out = call(capsys, "info", "chain:250").out
-    assert "joint200 " in out and "joint201 " not in out
-    assert "... and 50 more" in out
-    links = "".join(f'<odd{k} name="x"/>' for k in range(40))
-    (folder / "gripper.urdf").write_text(GRIPPER.replace("</robot>", f"{links}</robot>"))
-    out = call(capsys, "info", "gripper.urdf").out
-    assert "41 remarks\n" in out and "... and 11 more\n" in out
-
-
-def test_columns_without_room_are_named():
-    model = pp.examples.puma560()
-    made, missing = joint_table(model, 200)
-    assert missing == []
-    narrow, missing = joint_table(model, 30)
-    assert len(narrow.columns) + len(missing) == len(made.columns)
-    assert missing[-1] == "rotor, kg m^2"
-    assert joint_table(model, 1)[0].columns[0].header == "joint"  # one column stays
 
 
 # -- simulate --------------------------------------------------------------------------
@@ -459,9 +342,9 @@ def test_view_shows_the_machine(capsys, folder, looked):
     assert call(capsys, "view", "gripper.urdf", "--port", 9000, "--no-browser").code == 0
     model, how = looked[0]
     assert model.name == "gripper"
-    assert how == {"port": 9000, "open_browser": False}
-    call(capsys, "view", "puma560")
-    assert looked[1][1] == {"port": None, "open_browser": True}
+    assert how == {"port": 9000, "open_browser": False, "collisions": False}
+    call(capsys, "view", "puma560", "--collisions")
+    assert looked[1][1] == {"port": None, "open_browser": True, "collisions": True}
 
 
 def test_view_plays_what_was_simulated(capsys, folder, looked):

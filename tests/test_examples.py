@@ -90,7 +90,7 @@ def test_puma_has_the_published_motors():
 def test_puma_reports_the_links_that_no_rigid_body_can_be():
     """Link 1 has one moment and no mass; link 3 breaks the triangle inequality."""
     model = pp.examples.puma560()
-    assert [line.split(":")[0] for line in model.report] == [
+    assert [line.split(":")[0] for line in model.report.remarks] == [
         "body 'link1'",
         "body 'link1'",
         "body 'link3'",

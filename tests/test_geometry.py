@@ -11,7 +11,7 @@ from urdf_text import arm, joint, link, read_text
 
 import phipsi as pp
 from phipsi import joints
-from phipsi.model.geometry import Box, Cylinder, Mesh, Sphere, Visual
+from phipsi.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere, Visual
 
 HALF = "1.5707963267948966"  # a quarter turn
 QUARTER_Z = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
@@ -38,6 +38,8 @@ def robot(*visuals: str, extra: str = "") -> str:
 
 def test_shapes_keep_plain_numbers():
     assert Box(np.array([1, 2, 3])) == Box((1.0, 2.0, 3.0))
+    assert Ellipsoid(np.array([1, 2, 3])) == Ellipsoid((1.0, 2.0, 3.0))
+    assert repr(Capsule(np.float32(0.5), 2)) == "Capsule(radius=0.5, length=2.0)"
     assert Mesh(Path("arm.stl"), [2, 2, 2]) == Mesh("arm.stl", (2.0, 2.0, 2.0))
     visual = Visual.of(Sphere(1), [0, 0, 1], QUARTER_Z, (1, 0, 0), "ball")
     assert (visual.color, visual.name, visual.body) == (RED, "ball", -1)
@@ -50,13 +52,17 @@ def test_shapes_keep_plain_numbers():
     [
         (lambda: Box((1, -2, 3)), "a length of a Box is -2 m; it must not be negative"),
         (lambda: Box((1, 2)), "size of a Box is .* expected three finite numbers"),
+        (lambda: Capsule(1, -1), "the length of a Capsule is -1 m; it must not be negative"),
+        (lambda: Capsule("1", 1), "the radius of a Capsule is '1'; expected a finite number"),
+        (lambda: Ellipsoid((1, 2, -3)), "a radius of an Ellipsoid is -3 m; it must not be neg"),
+        (lambda: Ellipsoid(1.0), "the radii of an Ellipsoid is 1.0; expected three finite"),
         (lambda: Cylinder(-1, 1), "the radius of a Cylinder is -1 m"),
         (lambda: Cylinder(1, float("nan")), "the length of a Cylinder is nan; .* in metres"),
         (lambda: Sphere("1"), "the radius of a Sphere is '1'; expected a finite number"),
         (lambda: Mesh(3), "the path of a Mesh is 3; expected that of a file"),
         (lambda: Mesh(""), "the path of a Mesh is ''"),
         (lambda: Mesh("a.stl", 2.0), "the scale of a Mesh is 2.0; expected three"),
-        (lambda: Visual.of("ball"), "shape is 'ball'; expected a Box, Cylinder, Sphere or Mesh"),
+        (lambda: Visual.of("ball"), "shape is 'ball'; expected a Box, Capsule, Cylinder, .* Mesh"),
         (lambda: Visual.of(Sphere(1), name=3), "the name 3; expected a Placement and a text"),
         (lambda: Visual(Sphere(1), np.eye(4)), "expected a Placement and a text, as Visual.of"),
         (lambda: Visual.of(Sphere(1), position=(1, 2)), "position is .1, 2.; expected three"),
@@ -129,19 +135,23 @@ def test_every_visual_of_a_link_is_read(read):
         visual('<box size="1 2 3"/>', f'<origin xyz="1 0 0" rpy="0 0 {HALF}"/>', 'name="lid"'),
         visual('<cylinder radius="0.5" length="2"/>'),
         visual('<sphere radius="0.25"/>'),
-        visual('<mesh filename="a.stl" scale="0.001 0.001 0.002"/>'),
-        visual('<mesh filename="a.stl"/>'),
+        visual('<mesh filename="package://r/a.stl" scale="0.001 0.001 0.002"/>'),
+        visual('<mesh filename="package://r/a.stl"/>'),
+        visual('<capsule radius="0.5" length="2"/>'),
+        visual('<drake:capsule radius="0.25" length="1"/>'),
+        visual('<drake:ellipsoid a="1" b="2" c="3"/>'),
     )
     model = read(body)
+    mesh_file = "package://r/a.stl"
     assert [each.shape for each in model.visuals] == [
-        Box((1, 2, 3)), Cylinder(0.5, 2), Sphere(0.25), Mesh("a.stl", (0.001, 0.001, 0.002)),
-        Mesh("a.stl"),
+        Box((1, 2, 3)), Cylinder(0.5, 2), Sphere(0.25), Mesh(mesh_file, (0.001, 0.001, 0.002)),
+        Mesh(mesh_file), Capsule(0.5, 2), Capsule(0.25, 1), Ellipsoid((1, 2, 3)),
     ]  # fmt: skip
-    assert [each.name for each in model.visuals] == ["lid", "tip", "tip", "tip", "tip"]
+    assert [each.name for each in model.visuals] == ["lid"] + ["tip"] * 7
     assert {each.body for each in model.visuals} == {0}
     np.testing.assert_allclose(model.visuals[0].placement.position, (1, 0, 0))
     np.testing.assert_allclose(model.visuals[0].placement.rotation, QUARTER_Z, atol=1e-15)
-    assert model.report == ()
+    assert model.report.remarks == ()
 
 
 def test_visuals_of_the_root_are_on_the_world_or_on_the_free_body(read):
@@ -151,6 +161,30 @@ def test_visuals_of_the_root_are_on_the_world_or_on_the_free_body(read):
     assert [each.body for each in read(body, base="free").visuals] == [0]
     itself = link("world", ball) + link("tip") + joint("j", "world", "tip")
     assert [(each.body, each.name) for each in read(itself).visuals] == [(-1, "world")]
+
+
+def test_collisions_are_kept_beside_the_visuals(read):
+    """Placed on the body that carries their link; in the report they are kept."""
+    hull = f'<collision name="hull"><origin xyz="0 0 1" rpy="0 0 {HALF}"/><geometry>'
+    hull += '<capsule radius="0.5" length="2"/></geometry></collision>'
+    ball = "<collision><geometry><sphere radius='1'/></geometry></collision>"
+    body = link("base", ball) + link("tip") + joint("j", "base", "tip")
+    body += link("pad", hull) + joint("weld", "tip", "pad", '<origin xyz="1 0 0"/>', "fixed")
+    model = read(body)
+    assert model.visuals == ()
+    assert [each.shape for each in model.collisions] == [Sphere(1), Capsule(0.5, 2)]
+    assert [(each.name, each.body) for each in model.collisions] == [("base", -1), ("hull", 0)]
+    np.testing.assert_allclose(model.collisions[1].placement.position, (1, 0, 1))
+    np.testing.assert_allclose(model.collisions[1].placement.rotation, QUARTER_Z, atol=1e-15)
+    assert {line.status for line in model.report if "<collision" in line} == {"kept"}
+
+
+def test_a_broken_collision_is_left_out_and_noted(read):
+    broken = "<collision><geometry><sphere radius='-1'/></geometry></collision>"
+    model = read(link("base", broken))
+    assert model.collisions == ()
+    (line,) = model.report.remarks
+    assert "<collision>: refused: the radius of a Sphere is -1 m" in line
 
 
 def test_first_colour_of_a_material_s_name_counts(read):
@@ -181,21 +215,25 @@ def test_first_colour_of_a_material_s_name_counts(read):
         (visual('<cylinder radius="1"/>'), '<cylinder> needs a length="..."'),
         (visual('<mesh filename=""/>'), '<mesh> needs a filename="..."'),
         (visual('<mesh filename="a.stl" scale="x"/>'), '<mesh scale="x">: expected 3 numbers'),
-        (visual("<capsule/>"), "<geometry> has no <box>, <cylinder>, <sphere> or <mesh>"),
+        (visual('<capsule radius="1"/>'), '<capsule> needs a length="..."'),
+        (visual("<torus/>"), "<geometry> has no shape; expected <box>, <cylinder>, <sphere>, "),
         ("<visual/>", "<visual> has no <geometry>; add one"),
         (visual('<sphere radius="1"/>', '<origin xyz="inf 0 0"/>'), "expected finite numbers"),
         (visual('<sphere radius="1"/>', "<origin/><origin/>"), "a second <origin> in <visual>"),
-        (visual('<sphere radius="1"/>', "<xacro:x/>"), "<xacro:x> is a xacro macro"),
     ],
 )
 def test_no_machine_is_refused_for_its_looks(read, broken, said):
     """What cannot be drawn is left out and noted with its line; the next shape is read."""
-    model = read(robot(broken, visual('<box size="1 1 1"/>')), strict=True)
+    body = robot(broken, visual('<box size="1 1 1"/>'))
+    model = read(body)
     assert [each.shape for each in model.visuals] == [Box((1, 1, 1))]
-    (line,) = model.report
-    assert "trial.urdf:4: " in line
+    (line,) = model.report.remarks
+    assert line.status == "refused"
+    assert "trial.urdf:4: <visual>: refused: " in line
     assert said in line
-    assert line.endswith("; this <visual> is left out")
+    with pytest.raises(pp.ModelError) as caught:
+        read(body, strict=True)
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("color", ['rgba="1 0 0"', 'rgba="1 0 0 7"', 'rgba="a b c d"', ""])
@@ -203,20 +241,19 @@ def test_a_broken_colour_is_noted_and_the_shape_kept(read, color):
     material = f'<material name="m"><color {color}/></material>'
     model = read(robot(visual('<sphere radius="1"/>', material)))
     assert [each.color for each in model.visuals] == [None]
-    (line,) = model.report
-    assert "trial.urdf:4: " in line
-    assert line.endswith("; this colour is ignored")
+    (line,) = model.report.remarks
+    assert "trial.urdf:4: <material 'm'>: refused: " in line
 
 
 def test_unknown_elements_of_a_visual_are_noted(read):
     model = read(robot(visual('<sphere radius="1"/>', "<shine/>", 'name="lamp"')))
     assert len(model.visuals) == 1
-    assert model.report[0].endswith("<shine> is unknown in visual 'lamp' and ignored")
+    assert model.report.remarks[0].endswith("<shine> is unknown and ignored in <visual 'lamp'>")
 
 
 def test_empty_geometry_shows_nothing(read):
     model = read(robot("<visual><geometry/></visual>"))
-    assert (model.visuals, model.report) == ((), ())
+    assert (model.visuals, model.report.remarks) == ((), ())
 
 
 # -- mesh files ------------------------------------------------------------------------
@@ -318,28 +355,98 @@ def test_paths_and_file_uris_mean_what_they_say(tmp_path, stl, monkeypatch):
     assert found(model) == path
 
 
+@pytest.fixture
+def secret(tmp_path, stl):
+    """A machine's own directory, and a file beside it that is none of its business."""
+    for path in ("outer/secret.stl", "outer/cell/robot/meshes/arm.stl", "outer/cell/robot/urdf/x"):
+        stl(path)
+    return tmp_path / "outer/secret.stl"
+
+
+def read_in_robot(tmp_path, uri: str, **options) -> pp.Model:
+    """Read outer/cell/robot/urdf/trial.urdf with one mesh."""
+    return read_text(tmp_path / "outer/cell/robot/urdf", mesh(uri), **options)
+
+
 @pytest.mark.parametrize(
     "uri",
     [
-        "package://robot/../secret.stl",
-        "package://robot/meshes/../../secret.stl",
         "package://../secret.stl",
         "package://./secret.stl",
         "package://robot",
         "package://",
+        "package://robot/meshes",  # a directory
+        "package://robot/meshes/leg.stl",
         "https://example.org/secret.stl",
-        "missing.stl",
-        "meshes",  # a directory
-        "file:///no/such/file.stl",
+        "file://{folder}/outer/cell/robot/meshes/leg.stl",
+        "../meshes/leg.stl",
+        "../meshes",
     ],
 )
-def test_what_is_not_found_or_leaves_its_package_keeps_its_name(tmp_path, read, stl, uri):
-    stl("secret.stl")
-    stl("robot/meshes/arm.stl")
-    stl("meshes/arm.stl")
-    model = read(mesh(uri), packages=[tmp_path])
-    assert found(model) == uri
-    assert model.report == ()
+def test_what_is_not_found_keeps_its_name_and_is_no_path(tmp_path, secret, uri):
+    """Relative names become absolute: they mean the same wherever one stands."""
+    uri = uri.format(folder=tmp_path)
+    model = read_in_robot(tmp_path, uri)
+    folder = tmp_path / "outer/cell/robot"
+    expected = f"file://{folder / uri[3:]}" if uri.startswith("..") else uri
+    assert found(model) == expected
+    assert model.report.remarks == ()
+    (line,) = [line for line in model.report if line.element == "<mesh>"]
+    assert line.status == "kept"
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("package://robot/../../secret.stl", "leads out of its package"),
+        ("package://robot/meshes/../../secret.stl", "leads out of its package"),
+        ("../../../secret.stl", "is outside of '{folder}/outer/cell/robot'"),
+        ("{folder}/outer/secret.stl", "is outside of '{folder}/outer/cell/robot'"),
+        ("file://{folder}/outer/secret.stl", "is outside of '{folder}/outer/cell/robot'"),
+        ("file://{folder}/outer/cell/robot/%2e%2e/../secret.stl", "is outside of"),
+        ("../../robots/arm.stl", "give its directory by packages="),
+    ],
+)
+def test_what_leads_out_of_the_search_is_refused_and_is_no_path(tmp_path, secret, uri, said):
+    """Not even where there is such a file; nor does the name lead there as it is kept."""
+    uri, said = uri.format(folder=tmp_path), said.format(folder=tmp_path)
+    model = read_in_robot(tmp_path, uri)
+    assert not Path(found(model)).exists()
+    assert "://" in found(model)
+    (line,) = model.report.remarks
+    assert (line.status, line.element) == ("refused", "<mesh>")
+    assert said in line
+    with pytest.raises(pp.ModelError, match=r"trial\.urdf:4: .*strict=False leaves it out"):
+        read_in_robot(tmp_path, uri, strict=True)
+
+
+def test_directories_given_may_be_read_by_any_name(tmp_path, secret):
+    for uri in ("../../../secret.stl", str(secret), f"file://{secret}"):
+        assert found(read_in_robot(tmp_path, uri, packages=[tmp_path / "outer"])) == str(secret)
+
+
+@pytest.mark.parametrize("sign", ["package.xml", "model.config", ".git"])
+def test_relative_names_reach_all_of_the_package_or_checkout(tmp_path, secret, stl, sign):
+    """Without such a sign, the home of a file ends at the directory above its own."""
+    assert found(read_in_robot(tmp_path, "../../../secret.stl")).startswith("file://")
+    stl(f"outer/{sign}")
+    assert found(read_in_robot(tmp_path, "../../../secret.stl")) == str(secret)
+
+
+def test_directory_of_the_user_is_no_checkout(tmp_path, secret, stl, monkeypatch):
+    """Nor do hidden directories hold packages."""
+    stl("outer/.git"), stl("outer/.ssh/key")
+    monkeypatch.setenv("HOME", str(tmp_path / "outer"))
+    assert found(read_in_robot(tmp_path, "../../../secret.stl")).startswith("file://")
+    assert found(read_in_robot(tmp_path, "package://.ssh/key")) == "package://.ssh/key"
+
+
+def test_symbolic_links_within_the_search_are_followed(tmp_path, secret):
+    """Workspaces of ROS consist of them; who laid them wanted them followed."""
+    inside = tmp_path / "outer/cell/robot/meshes/linked.stl"
+    inside.symlink_to(secret)
+    assert found(read_in_robot(tmp_path, "../meshes/linked.stl")) == str(inside)
+    assert found(read_in_robot(tmp_path, "package://robot/meshes/linked.stl")) == str(inside)
 
 
 @pytest.mark.parametrize("packages", [3, [3], None, b"x"])

@@ -26,8 +26,11 @@ ERRORS = {
 PACKAGE = ERRORS | {
     # what a machine is
     "Body",
+    "Closure",
+    "Coupling",
     "Frame",
     "Joint",
+    "Keyframe",
     "Limits",
     "Model",
     "ModelBuilder",
@@ -35,8 +38,14 @@ PACKAGE = ERRORS | {
     "chain",
     "examples",
     "joints",
-    "load",
     "point",
+    # where it comes from
+    "Remark",
+    "Report",
+    "from_mujoco",
+    "from_pinocchio",
+    "load",
+    "save_urdf",
     # what is done with it
     "Function",
     "as_matrix",

@@ -10,7 +10,7 @@ from urdf_text import FINGERS, arm, joint, link, read_text
 import phipsi as pp
 from phipsi import joints
 from phipsi.model.configuration import joint_coordinates
-from phipsi.model.urdf import load
+from phipsi.model.files.load import load
 
 HALF = "1.5707963267948966"  # a quarter turn
 QUARTER_Z = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
@@ -153,12 +153,21 @@ def test_mass_counts_every_link_moving_mass_only_those_that_move(read):
     assert [body.name for body in free.bodies] == ["pedestal", "tip"]
 
 
+def test_base_is_fixed_unless_it_is_asked_to_be_free(read):
+    """URDF says nothing about it."""
+    assert read(arm()).nv == read(arm(), base=None).nv == read(arm(), base="fixed").nv == 1
+    assert read(arm(), base="free").nv == 7
+
+
 def test_links_without_inertial_are_massless(read):
     model = read(arm() + link("sensor", "") + joint("k", "tip", "sensor"))
     assert model.body("sensor").inertia.mass == 0.0
     assert model.mass == 4.0
-    assert len(model.report) == 1
-    assert "trial.urdf:8: body 'sensor': nothing that joint 'k' moves has mass" in model.report[0]
+    assert len(model.report.remarks) == 1
+    assert (
+        "trial.urdf:8: body 'sensor': nothing that joint 'k' moves has mass"
+        in model.report.remarks[0]
+    )
 
 
 BAD = '<inertial>\n<mass value="1"/><inertia ixx="1" iyy="1" izz="3" ixy="0" ixz="0" iyz="0"/>'
@@ -168,7 +177,7 @@ BAD += "</inertial>"
 def test_unphysical_inertias_are_kept_and_reported_with_their_line(read):
     body = arm() + link("plate", "\n" + BAD) + joint("k", "tip", "plate")
     model = read(body)
-    (line,) = model.report
+    (line,) = model.report.remarks
     assert line.endswith(
         "trial.urdf:8: body 'plate': its principal moments break the triangle inequality: 1 + 1 < 3"
     )
@@ -181,16 +190,16 @@ def test_strict_refuses_joints_that_move_no_mass(read):
     body = arm() + link("sensor", "") + joint("k", "tip", "sensor")
     with pytest.raises(pp.ModelError, match=r"trial\.urdf:8: body 'sensor': .*'k'.*strict=False"):
         read(body, strict=True)
-    assert read(arm(), strict=True).report == ()
+    assert read(arm(), strict=True).report.remarks == ()
 
 
 def test_root_and_renamed_links_are_reported_where_they_stand(read):
     """The free joint of a massless root has no line of its own, nor does the name world_link."""
     body = link("base", "") + link("world", BAD) + joint("j", "base", "world")
-    renamed, inertia = read(body).report
+    renamed, inertia = read(body).report.remarks
     assert "trial.urdf:3: link 'world' is not the world itself" in renamed
     assert "trial.urdf:3: body 'world_link': its principal moments" in inertia
-    (idle,) = read(link("base", ""), base="free").report
+    (idle,) = read(link("base", ""), base="free").report.remarks
     assert "trial.urdf:2: body 'base': nothing that joint 'root' moves has mass" in idle
 
 
@@ -219,15 +228,17 @@ def test_mimic_ratio_and_offset_default_to_one_and_zero(read):
 
 def test_mimic_on_a_fixed_joint_is_ignored_and_reported(read):
     body = arm() + link("b") + joint("k", "tip", "b", '<mimic joint="nobody"/>', "fixed")
-    assert "trial.urdf:9: joint 'k' is fixed; its <mimic> is ignored" in read(body).report[0]
+    assert (
+        "trial.urdf:9: joint 'k' is fixed; its <mimic> is ignored" in read(body).report.remarks[0]
+    )
 
 
 def test_massless_leader_of_a_heavy_follower_is_no_fault(read):
     """Its coordinate moves the follower's mass."""
     body = arm() + link("knob", "") + joint("lead", "base", "knob")
     body = body.replace("</joint>", '<mimic joint="lead"/></joint>', 1)
-    assert read(body).report == ()
-    assert "'lead'" in read(body, mimic="independent").report[0]
+    assert read(body).report.remarks == ()
+    assert "'lead'" in read(body, mimic="independent").report.remarks[0]
 
 
 # -- links called world ----------------------------------------------------------------
@@ -240,7 +251,7 @@ def test_massless_root_called_world_is_the_world(read, type):
     model = read(link("world", "") + ON_WORLD + joint("seat", "world", "base", type=type))
     assert "world" not in [body.name for body in model.bodies]
     assert model.mass == 4.0
-    assert model.report == ()
+    assert model.report.remarks == ()
     assert model.nv == {"fixed": 1, "revolute": 2, "floating": 7}[type]
 
 
@@ -250,7 +261,9 @@ def test_free_base_carries_a_root_called_world_too(read):
     model = read(body, base="free")
     assert [body.name for body in model.bodies] == ["world_link", "tip"]
     assert (model.nv, model.moving_mass) == (7, 4.0)
-    assert "link 'world' is not the world itself and is called 'world_link'" in model.report[0]
+    assert (
+        "link 'world' is not the world itself and is called 'world_link'" in model.report.remarks[0]
+    )
 
 
 def test_free_base_carries_a_world_with_more_than_floating_joints(read):
@@ -283,8 +296,8 @@ def test_free_joint_finds_another_name_where_root_is_taken(read):
     body = arm().replace('name="j"', 'name="root"')
     model = read(body, base="free")
     assert [joint.name for joint in model.joints] == ["root_2", "root"]
-    assert "the free joint is called 'root_2', 'root' being taken" in model.report[0]
-    assert read(body).report == ()
+    assert "the free joint is called 'root_2', 'root' being taken" in model.report.remarks[0]
+    assert read(body).report.remarks == ()
 
 
 # -- what is left out ------------------------------------------------------------------
@@ -292,21 +305,21 @@ def test_free_joint_finds_another_name_where_root_is_taken(read):
 
 def test_what_a_machine_does_not_need_is_ignored(read):
     extra = """<material name="grey"/><gazebo reference="tip"><x/></gazebo>
-      <transmission name="t"><actuator name="m"/></transmission>"""
-    shapes = "<visual><geometry/></visual><collision/><collision/>"
+      <transmission name="t"><joint name="j"/><actuator name="m"/></transmission>"""
+    shapes = "<visual><geometry/></visual><collision><geometry/></collision>"
     body = arm('<calibration rising="0"/><safety_controller k_velocity="1"/>') + extra
     model = read(body.replace("</link>", shapes + "</link>"))
-    assert (len(model.bodies), model.report) == (1, ())
+    assert (len(model.bodies), model.report.remarks) == (1, ())
 
 
 def test_unknown_elements_are_ignored_and_reported(read):
     body = link("base") + link("tip", "<inertal/>") + joint("j", "base", "tip", "\n<axes/>")
-    report = read(body + "<jiont/>").report
+    report = read(body + "<jiont/>").report.remarks
     assert [line.split("trial.urdf:")[1] for line in report] == [
-        "4: <inertal> is unknown in link 'tip' and ignored",
+        "4: <inertal> is unknown and ignored in <link 'tip'>",
         "5: body 'tip': nothing that joint 'j' moves has mass, so forward dynamics is singular",
-        "6: <axes> is unknown in joint 'j' and ignored",
-        "7: <jiont> is unknown in robot 'trial' and ignored",
+        "6: <axes> is unknown and ignored in <joint 'j'>",
+        "7: <jiont> is unknown and ignored in <robot 'trial'>",
     ]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from urdf_text import FINGERS, arm, joint, link, read_text
 
 import phipsi as pp
-from phipsi.model.urdf import load
+from phipsi.model.files.load import load
 
 
 @pytest.fixture
@@ -167,9 +167,8 @@ CONTENTS = {
     "blank": (b" \n ", "trial.urdf:1: the file is empty"),
     "no XML": (b"solid mesh", "trial.urdf:1: broken XML"),
     "another root": (
-        b"<sdf/>",
-        "trial.urdf:1: the root element is <sdf>; a URDF file has <robot> "
-        "(SDF and MJCF are not read yet)",
+        b"<html/>",
+        "trial.urdf:1: the root element is <html>; expected <robot> of URDF, <sdf> of SDF or ",
     ),
     "entities": (BOMB.encode(), "trial.urdf:1: a document type declaration (<!DOCTYPE>) is"),
     "doctype alone": (b"<?xml version='1.0'?>\n<!DOCTYPE robot>\n<robot/>", "trial.urdf:2: a doc"),
@@ -221,7 +220,7 @@ def test_what_is_no_path_is_refused(path):
     ("options", "message"),
     [
         ({"base": "floating"}, "base is 'floating'; valid names: 'fixed', 'free'"),
-        ({"base": None}, "base is None; "),
+        ({"base": 3}, "base is 3; valid names: 'fixed', 'free'"),
         ({"mimic": "enforced"}, "mimic is 'enforced'; did you mean 'enforce'?"),
     ],
 )

@@ -205,3 +205,37 @@ def test_recording_of_a_machine_that_goes_far_keeps_it_in_the_picture(offline, t
     until(has_passed_the_post, "the post to come and go")
     assert all(place is not None for place in boxes_seen)
     assert np.ptp(boxes_seen, axis=0).max() < 10 * CLOSE  # bodies may be caught between two frames
+
+
+def is_orange(picture: np.ndarray) -> np.ndarray:
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    return (red > 1.3 * blue) & (green < 0.95 * red) & (green > 0.9 * blue) & (red > 120)
+
+
+def test_recording_has_collision_shapes_and_shows_how_far_a_loop_is_open(offline, tmp_path):
+    """A slide leaves the pin that held it: the marks part, and a line between them grows."""
+    builder = pp.ModelBuilder("slide")
+    slide = {"mass": 1.0, "visuals": [painted((0, 0.5, 0), GREEN)]}
+    builder.add_body("slide", joint=pp.joints.Prismatic((0, 0, 1)), **slide)
+    builder.add_collisions("slide", [Visual.of(Box((0.3, 0.3, 0.3)), (0, -0.5, 0))])
+    builder.add_closure("pin", "world", "slide", pp.joints.Spherical())
+    times = np.linspace(0.0, 2.0, 61)
+    heights = 0.5 * (1.0 - np.cos(math.pi * times[:, None]))
+    motion = Trajectory(builder.build(), times, heights, 0.0 * heights)
+    path = view(motion, html=tmp_path / "slide.html", collisions=True)
+    offline.open(path.as_uri())
+    until(lambda: boxes(offline)[1] is not None, "the slide to appear")
+    offline.evaluate(DISMISS)
+    first = offline.picture()
+    assert is_orange(first).sum() > 500
+    assert not is_orange(first[:, : first.shape[1] // 8]).any()  # where there is nothing
+    tall = []
+
+    def has_parted() -> bool:
+        """The line is upright: pixels of its colour, one above the other."""
+        rows, columns = np.nonzero(is_magenta(offline.picture()))
+        if len(rows):
+            tall.append(np.bincount(columns).max())
+        return bool(tall) and min(tall) < 25 and max(tall) > 60
+
+    until(has_parted, "the marks to part and to meet")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import phipsi as pp
-from phipsi.model.urdf import load
+from phipsi.model.files.load import load
 
 SOLID = """<inertial><mass value="2"/>
   <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>"""

@@ -1,4 +1,4 @@
-"""The command `phipsi`: info, simulate, view, bench, cache, demo."""
+"""The command `phipsi`: info, check, simulate, view, bench, cache, demo."""
 
 from phipsi.cli.app import main
 

@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Group, Parameter
 from phipsi import __version__
 from phipsi.cli.bench import bench
 from phipsi.cli.cache import cache
+from phipsi.cli.check import check
 from phipsi.cli.demo import demo
 from phipsi.cli.failures import FINE, report
 from phipsi.cli.info import info
@@ -22,7 +23,17 @@ HELP = "Multibody dynamics on the Spatial Operator Algebra: write the equation, 
 
 # Each command, and how it is used; the first line of its docstring is its summary.
 COMMANDS: dict[Callable[..., Any], tuple[str, ...]] = {
-    info: ("phipsi info robot.urdf", "phipsi info robot.urdf --base free", "phipsi info puma560"),
+    info: (
+        "phipsi info robot.urdf",
+        "phipsi info robot.urdf --base free",
+        "phipsi info robot.urdf --report refused ignored",
+        "phipsi info puma560 --json",
+    ),
+    check: (
+        "phipsi check robot.urdf",
+        "phipsi check robot.urdf --base free --states 100",
+        "phipsi check robot.xml --json",
+    ),
     simulate: (
         "phipsi simulate robot.urdf",
         "phipsi simulate robot.urdf --control pd --seed 1 --plot run.png",

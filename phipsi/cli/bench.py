@@ -13,9 +13,12 @@ import numpy as np
 from cyclopts import Parameter
 from rich.text import Text
 
+from phipsi.cli.checking.beside import UnreadError
+from phipsi.cli.checking.comparison import TOLERANCE, compare
+from phipsi.cli.checking.opinions import FORMATS, root_of
 from phipsi.cli.failures import spoken
 from phipsi.cli.machine import AS_WRITTEN, Reading, is_bundled, read_machine
-from phipsi.cli.pinocchio import TOLERANCE, Peer, disagreement
+from phipsi.cli.pinocchio import Peer
 from phipsi.cli.screen import Screen, heading, number, table, times, working
 from phipsi.cli.tasks import TASKS, Task, states_of
 from phipsi.cli.timing import Times, interleave
@@ -33,18 +36,19 @@ STEPS, DT = 100, 1e-3  # of a rollout: with few, its start would count as steps
 def bench(file: str, /, *, reading: Annotated[Reading, Parameter(name="*")] = AS_WRITTEN) -> None:
     """Time the main quantities on a machine, beside Pinocchio if it is installed.
 
-    Mimic joints move on their own, on both sides. Answers are compared first,
+    Mimic joints move on their own, on both sides, and loops are open. Answers are compared first,
     and nothing is timed beside a peer that answers otherwise. Everything runs
     on one thread.
 
     Args:
-        file: a URDF file, or a machine of phipsi's own: spacecraft, puma560, chain:20 ...
+        file: URDF, SDF or MJCF; or a machine of phipsi's own: spacecraft, puma560, chain:20 ...
         reading: of the file.
     """
     has_mimics = read_machine(file, reading).has_mimics
     if not is_bundled(file):
         reading = replace(reading, mimic="independent")
-    model = read_machine(file, reading)
+    read = read_machine(file, reading)
+    model = read.opened()
     if not model.nv:
         raise InputError(f"{file}: nothing moves in {model.name!r}; there is nothing to time")
     states = states_of(model)
@@ -52,8 +56,10 @@ def bench(file: str, /, *, reading: Annotated[Reading, Parameter(name="*")] = AS
     screen.print(Text(repr(model).strip("<>"), style="bold"))
     if has_mimics:
         screen.print("mimic joints move on their own")
+    if read.is_closed:
+        screen.print("loops and couplings are left open")
     with working(f"compiling {model.name}"):
-        peer, said = _find_peer(file, model, reading, states)
+        peer, said = _find_peer(file, model, states)
     screen.print(said, soft_wrap=True)
     rows, failed = table("", "states", *_columns(peer)), dict[str, str]()
     for name, count, measure in _measurements(model, states, peer):
@@ -83,21 +89,18 @@ def _measurements(
         yield "rollout, a step", count, partial(_time_rollout, model, states, count)
 
 
-def _find_peer(
-    file: str, model: Model, reading: Reading, states: dict[str, np.ndarray]
-) -> tuple[Peer | None, str]:
+def _find_peer(file: str, model: Model, states: dict[str, np.ndarray]) -> tuple[Peer | None, str]:
     """Pinocchio with the same machine, if it is there and gives the same answers; and a remark."""
     try:
         pin = import_module("pinocchio")
     except ImportError:
         return None, "Pinocchio is not installed: pip install pin shows it beside"
-    if is_bundled(file):
+    if is_bundled(file) or FORMATS[root_of(file)] != "URDF":
         return None, f"Pinocchio is not compared: {file} is no URDF file"
     try:
-        peer = Peer(pin, file, model, reading.base == "free", states)
-    except Exception as error:  # its reader raises what it likes
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        return None, f"Pinocchio is not compared: {reason}"
+        peer = Peer(pin, file, model, states)
+    except UnreadError as error:
+        return None, f"Pinocchio is not compared: {error}"
     answers = {task.name: _difference(model, task, states, peer) for task in TASKS}
     compared = {name: x for name, x in answers.items() if x is not None}
     if not compared:
@@ -121,7 +124,7 @@ def _difference(
     except PhipsiError:
         return None  # the table says why
     theirs = np.array([peer.answer(task, k) for k in range(len(ours))])
-    return disagreement(theirs, ours)
+    return compare(task.name, ours, theirs).difference
 
 
 def _time(

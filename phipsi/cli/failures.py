@@ -1,7 +1,7 @@
 """How a command ends: its exit code, and one line that says what is wrong and what to do.
 
 0     all is well
-1     something is wrong with the machine, the numbers or the files
+1     something is wrong with the machine, the numbers or the files, or answers differ
 2     the command was not understood
 130   interrupted by Ctrl-C
 141   whoever read the output has closed the pipe
@@ -26,6 +26,11 @@ OPTIONS = {
     r"\blosses=False\b": "--no-losses",
     r"\blimits=False\b": "--no-limits",
     r"\bevery=": "--every",
+    r"\bmimic=[\"']independent[\"']": "--mimic independent",
+    r"\bbase=[\"']free[\"']": "--base free",
+    r"\b(?:with|by) strict=False\b": "without --strict",
+    r"\bstrict=False leaves it out\b": "without --strict it is left out",
+    r"(?:\bload\(\.\.\., )?\bpackages=(?:\[\.\.\.\]\)?)?": "--packages",
 }
 INTEGRATORS = r"\bintegrator=('\w+'(?: or '\w+')*)"
 
@@ -62,8 +67,15 @@ def spoken(error: BaseException) -> str:
     'take --integrator euler or midpoint, or --no-losses'
     """
     text = " ".join(line.strip() for line in str(error).splitlines())
-    if isinstance(error, CycloptsError):
-        return text
+    return text if isinstance(error, CycloptsError) else with_options(text)
+
+
+def with_options(text: str) -> str:
+    """A text of the library, with the options of the command line by their names.
+
+    >>> with_options("name the directory by packages=, or load(..., packages=[...])")
+    'name the directory by --packages, or --packages'
+    """
     for said, option in OPTIONS.items():
         text = re.sub(said, option, text)
     return re.sub(INTEGRATORS, lambda found: "--integrator " + found[1].replace("'", ""), text)

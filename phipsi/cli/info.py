@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import numpy as np
 from cyclopts import Parameter
-from rich.cells import cell_len
-from rich.table import Table
 from rich.text import Text
 
 from phipsi import dynamics
+from phipsi.cli.describe import describe
 from phipsi.cli.drawing import draw_tree
+from phipsi.cli.joint_table import MOST_JOINTS, joint_table
+from phipsi.cli.loops import closure_table, coupling_table
 from phipsi.cli.machine import AS_WRITTEN, Reading, is_bundled, read_machine
-from phipsi.cli.screen import Screen, facts, heading, number, plural, table
-from phipsi.model.model import Joint, Model
+from phipsi.cli.remarks import paragraphs, short
+from phipsi.cli.screen import Screen, facts, heading, number, plural, print_json
+from phipsi.model.geometry import Visual
+from phipsi.model.model import Model
+from phipsi.model.report import STATUSES, Remark, Status
 
-MOST_JOINTS = 200  # rows of the table
-MOST_REMARKS = 30
+MOST_REMARKS = 30  # sorts of them
 PLURALS = {"mesh": "meshes", "box": "boxes"}
 
 
-def info(file: str, /, *, reading: Annotated[Reading, Parameter(name="*")] = AS_WRITTEN) -> None:
-    """Show what a machine is made of, and what is odd about its file.
+def info(
+    file: str,
+    /,
+    *,
+    reading: Annotated[Reading, Parameter(name="*")] = AS_WRITTEN,
+    report: Annotated[
+        tuple[Status, ...] | None,
+        Parameter(consume_multiple=True, negative=(), show_default=False),
+    ] = None,
+    json: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+) -> None:
+    """Show what a machine is made of, and what became of every element of its file.
 
     Args:
-        file: a URDF file, or a machine of phipsi's own: spacecraft, puma560, chain:20 ...
+        file: URDF, SDF or MJCF; or a machine of phipsi's own: spacecraft, puma560, chain:20 ...
         reading: of the file.
+        report: every element of the file and what became of it; or those that became this.
+        json: all of it as one JSON object, for programs.
     """
     model = read_machine(file, reading)
+    if json:
+        print_json(describe(model, mass_centre(model), None if is_bundled(file) else file))
+        return
     screen = Screen()
     screen.print(Text(model.name, style="bold"))
     screen.print(facts(_facts(model, file)))
@@ -44,11 +61,31 @@ def info(file: str, /, *, reading: Annotated[Reading, Parameter(name="*")] = AS_
         _print_rest(screen, len(model.joints) - MOST_JOINTS)
         if missing:
             screen.print(f"on a wider terminal: {', '.join(missing)}")
-    if model.report:
-        screen.print(heading(plural(len(model.report), "remark")))
-        for line in model.report[:MOST_REMARKS]:
+    if model.closures:
+        screen.print(heading("Loops, which the tree leaves open"))
+        screen.print(closure_table(model))
+    if model.couplings:
+        screen.print(heading("Couplings, which the tree leaves out"))
+        screen.print(coupling_table(model))
+    if report is None:
+        _print_remarks(screen, model.report.remarks)
+    else:
+        _print_report(screen, model, report)
+
+
+def _print_remarks(screen: Screen, remarks: Sequence[Remark]) -> None:
+    if remarks:
+        screen.print(heading(plural(len(remarks), "remark")))
+        for line in paragraphs(remarks, MOST_REMARKS):
             screen.print(line, soft_wrap=True)
-        _print_rest(screen, len(model.report) - MOST_REMARKS)
+
+
+def _print_report(screen: Screen, model: Model, statuses: Sequence[Status]) -> None:
+    """Every line of these statuses, or of all; those that one should read stand out."""
+    lines = model.report.of(*(statuses or STATUSES))
+    screen.print(heading(plural(len(lines), "line of the report", "lines of the report")))
+    for line in lines:
+        screen.print(short(line), soft_wrap=True, style="" if line.notable else "dim")
 
 
 def _print_rest(screen: Screen, count: int) -> None:
@@ -58,8 +95,6 @@ def _print_rest(screen: Screen, count: int) -> None:
 
 def _facts(model: Model, file: str) -> dict[str, str]:
     """What can be said in a line each."""
-    followers = len(model.joints) - len(model.leaders)
-    fixed = model.base_inertia.mass
     found = {
         "from": "phipsi's own machines" if is_bundled(file) else file,
         "bodies": f"{len(model.bodies):,}",
@@ -67,118 +102,61 @@ def _facts(model: Model, file: str) -> dict[str, str]:
         "freedoms": f"{model.nv:,}, in {plural(model.nq, 'coordinate')}",
         "mass": f"{number(model.mass)} kg",
     }
+    followers = len(model.joints) - len(model.leaders)
     if followers:
         found["joints"] += f", of which {plural(followers, 'follows another', 'follow others')}"
-    if fixed:
-        found["mass"] += f", of which {number(fixed)} kg on the world"
-    if model.mass > 0.0:
-        found["mass centre"] = f"{_vector(mass_centre(model))} m, joints at neutral"
+    if model.closures:
+        held = sum(closure.equations for closure in model.closures)
+        found["loops"] = f"{len(model.closures):,}, of {plural(held, 'equation')}"
+    if model.couplings:
+        found["couplings"] = f"{len(model.couplings):,}"
+    if model.base_inertia.mass:
+        found["mass"] += f", of which {number(model.base_inertia.mass)} kg on the world"
+    centre = mass_centre(model)
+    if centre is not None:
+        found["mass centre"] = f"{_vector(centre)} m, joints at neutral"
     found["gravity"] = f"{_vector(model.gravity)} m/s^2"
     if model.frames:
         found["frames"] = f"{len(model.frames):,} more, fixed on bodies"
-    if model.visuals:
-        shapes = Counter(type(visual.shape).__name__.lower() for visual in model.visuals)
-        found["looks"] = ", ".join(
-            plural(count, shape, PLURALS.get(shape, "")) for shape, count in shapes.items()
-        )
+    if model.keyframes:
+        found["keyframes"] = ", ".join(model.keyframes)
+    for name, shapes in (("looks", model.visuals), ("collisions", model.collisions)):
+        if shapes:
+            found[name] = _shapes(shapes)
+    if len(model.report):
+        counts = model.report.counts.items()
+        found["report"] = ", ".join(f"{count:,} {status}" for status, count in counts)
     return found
 
 
-def mass_centre(model: Model) -> np.ndarray:
+def _shapes(shapes: Iterable[Visual]) -> str:
+    """How many of which.
+
+    >>> from phipsi.model.geometry import Box, Sphere
+    >>> _shapes([Visual(Box((1, 1, 1))), Visual(Sphere(1.0)), Visual(Box((2, 2, 2)))])
+    '2 boxes, 1 sphere'
+    """
+    counts = Counter(type(visual.shape).__name__.lower() for visual in shapes)
+    return ", ".join(plural(n, shape, PLURALS.get(shape, "")) for shape, n in counts.items())
+
+
+def mass_centre(model: Model) -> np.ndarray | None:
     """Of all links, also those on the world, at the neutral configuration, (3,), m.
+
+    None of a machine without mass.
 
     >>> import phipsi as pp
     >>> mass_centre(pp.examples.planar_arm(2))
     array([1., 0., 0.])
     """
-    poses = dynamics.body_poses(model, model.neutral(), backend="numpy")
+    if not model.mass:
+        return None
+    poses = dynamics.body_poses(model.opened(), model.neutral(), backend="numpy")
     base = model.base_inertia
     moment = base.mass * np.array(base.com)
     for pose, body in zip(poses, model.bodies, strict=True):
         moment = moment + body.inertia.mass * (pose @ [*body.inertia.com, 1.0])[:3]
     return moment / model.mass
-
-
-def joint_table(model: Model, width: int) -> tuple[Table, list[str]]:
-    """A row for each joint: kind, limits, coordinates, losses; columns that say nothing left out.
-
-    Args:
-        model: the machine.
-        width: what there is room for; the last columns go where there is none.
-
-    Returns:
-        the table, and the titles of the columns that it has no room for.
-
-    >>> import phipsi as pp
-    >>> from phipsi.cli.screen import Screen
-    >>> made, missing = joint_table(pp.examples.planar_arm(2), 80)
-    >>> Screen().print(made)
-    joint    kind       q   axis
-    joint1   revolute   0   0 -1 0
-    joint2   revolute   1   0 -1 0
-    >>> joint_table(pp.examples.planar_arm(2), 22)[1]
-    ['q', 'axis']
-    """
-    joints = model.joints[:MOST_JOINTS]
-    columns = {title: [cell(model, joint) for joint in joints] for title, cell in _CELLS.items()}
-    told = {title: cells for title, cells in columns.items() if any(cells)}
-    shown: list[str] = []
-    for title, cells in told.items():
-        width -= max(map(cell_len, (title, *cells))) + 3
-        if width < 0 and shown:
-            break
-        shown.append(title)
-    made = table(*shown, left=len(shown))
-    for row in zip(*(told[title] for title in shown), strict=True):
-        made.add_row(*row)
-    return made, [title for title in told if title not in shown]
-
-
-def _kind(model: Model, joint: Joint) -> str:
-    return type(joint.kind).__name__.lower()
-
-
-def _axis(model: Model, joint: Joint) -> str:
-    axis = getattr(joint.kind, "axis", None)
-    return "" if axis is None else " ".join(number(x, 3) for x in axis)
-
-
-def _coordinates(model: Model, joint: Joint) -> str:
-    if joint.mimic is not None:
-        leader, offset = model.joints[joint.mimic.source], joint.mimic.offset
-        shift = f" {'+' if offset > 0 else '-'} {number(abs(offset))}" if offset else ""
-        return f"{number(joint.mimic.ratio)} {leader.name}{shift}"
-    first, last = joint.q.start, joint.q.stop - 1
-    return f"{first}" if first == last else f"{first} to {last}"
-
-
-def _limits(model: Model, joint: Joint) -> str:
-    lower, upper = joint.limits.lower, joint.limits.upper
-    if math.isinf(lower) and math.isinf(upper):
-        return ""
-    return f"{number(lower)} to {number(upper)}"
-
-
-def _finite(x: float) -> str:
-    return number(x) if math.isfinite(x) else ""
-
-
-def _positive(x: float) -> str:
-    return number(x) if x else ""
-
-
-_CELLS = {
-    "joint": lambda model, joint: joint.name,
-    "kind": _kind,
-    "limits, rad or m": _limits,
-    "q": _coordinates,
-    "effort": lambda model, joint: _finite(joint.limits.effort),
-    "speed": lambda model, joint: _finite(joint.limits.velocity),
-    "damping": lambda model, joint: _positive(joint.damping),
-    "friction": lambda model, joint: _positive(joint.friction),
-    "axis": _axis,
-    "rotor, kg m^2": lambda model, joint: _positive(joint.reflected_inertia),
-}
 
 
 def _vector(entries: Iterable[float]) -> str:

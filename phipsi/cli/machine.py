@@ -12,8 +12,8 @@ from cyclopts import Parameter
 
 from phipsi.errors import InputError, name_choices
 from phipsi.model import examples
+from phipsi.model.files.load import load
 from phipsi.model.model import Model
-from phipsi.model.urdf import load
 
 BUNDLED: dict[str, Callable[..., Model]] = {
     "spacecraft": examples.spacecraft,
@@ -31,13 +31,15 @@ class Reading:
     """How a file is read.
 
     Args:
-        base: fixed welds the root link to the world, free lets it move.
+        base: whether the root link is welded to the world or moves; by default as the file says.
         mimic: whether mimic joints follow their leaders, or move on their own.
+        strict: refuse what no machine can have, and what cannot be honoured.
         packages: where package:// names of meshes are looked up; as often as you like.
     """
 
-    base: Literal["fixed", "free"] = "fixed"
+    base: Literal["fixed", "free"] | None = None
     mimic: Literal["enforce", "independent"] = "enforce"
+    strict: Annotated[bool, Parameter(negative=(), show_default=False)] = False
     packages: Annotated[tuple[Path, ...], Parameter(negative=(), show_default=False)] = ()
 
 
@@ -48,8 +50,8 @@ def read_machine(file: str, reading: Reading = AS_WRITTEN) -> Model:
     """The machine of a file, or a bundled one by its name.
 
     Args:
-        file: path of a URDF file; or the name of a bundled machine, for chain and
-            planar_arm with the number of bodies after a colon if you like.
+        file: path of a URDF, SDF or MJCF file; or the name of a bundled machine, for chain
+            and planar_arm with the number of bodies after a colon if you like.
         reading: of a file.
 
     Raises:
@@ -60,7 +62,7 @@ def read_machine(file: str, reading: Reading = AS_WRITTEN) -> Model:
     <Model 'chain of 3': 3 bodies, nq = 3, nv = 3, 3 kg>
     """
     if not is_bundled(file):
-        return load(file, reading.base, reading.mimic, packages=reading.packages)
+        return load(file, reading.base, reading.mimic, reading.strict, packages=reading.packages)
     name, _, count = file.partition(":")
     if name not in BUNDLED:
         raise InputError(
@@ -69,7 +71,8 @@ def read_machine(file: str, reading: Reading = AS_WRITTEN) -> Model:
         )
     if reading != AS_WRITTEN:
         raise InputError(
-            f"{name!r} comes with phipsi, as it is; --base, --mimic and --packages are for files"
+            f"{name!r} comes with phipsi, as it is; --base, --mimic, --strict and --packages are "
+            "for files"
         )
     if count and name not in COUNTED:
         raise InputError(f"{name!r} takes no number of bodies; write {name}")

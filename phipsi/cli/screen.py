@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -105,6 +106,15 @@ def plural(count: int, noun: str, several: str = "") -> str:
     ('1 body', '2,000 joints')
     """
     return f"{count:,} {noun if count == 1 else several or noun + 's'}"
+
+
+def print_json(told: dict[str, Any]) -> None:
+    """One JSON object on a line of standard output, in letters that every terminal has.
+
+    >>> print_json({"name": "φ", "upper": None})
+    {"name": "\\u03c6", "upper": null}
+    """
+    sys.stdout.write(f"{json.dumps(told, allow_nan=False)}\n")
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def simulate(
     torque, to the neutral configuration.
 
     Args:
-        file: a URDF file, or a machine of phipsi's own: spacecraft, puma560, chain:20 ...
+        file: URDF, SDF or MJCF; or a machine of phipsi's own: spacecraft, puma560, chain:20 ...
         reading: of the file.
         gravity: m/s^2, three numbers in the axes of the world.
         duration: seconds.

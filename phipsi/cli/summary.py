@@ -129,7 +129,7 @@ def _balances(motion: Trajectory, worked_by: str) -> dict[str, str]:
 
 
 def floats(model: Model) -> bool:
-    """Whether nothing outside acts on the machine: every root is free, and there is no gravity.
+    """Whether nothing outside acts on the machine: no gravity, all roots free and on no springs.
 
     >>> import phipsi as pp
     >>> floats(pp.examples.spacecraft()), floats(pp.chain(2))
@@ -137,7 +137,8 @@ def floats(model: Model) -> bool:
     """
     pairs = zip(model.bodies, model.joints, strict=True)
     roots = [joint for body, joint in pairs if body.parent == WORLD]
-    return not any(model.gravity) and all(isinstance(joint.kind, Free) for joint in roots)
+    loose = all(isinstance(joint.kind, Free) and not joint.stiffness for joint in roots)
+    return loose and not any(model.gravity)
 
 
 def _remarks(motion: Trajectory) -> dict[str, str]:

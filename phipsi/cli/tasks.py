@@ -50,14 +50,14 @@ TASKS = (
 )
 
 
-def states_of(model: Model, count: int = MANY) -> dict[str, np.ndarray]:
-    """Random states of a machine, the same every time: q, v, tau, vdot by name, a row each.
+def states_of(model: Model, count: int = MANY, seed: int = 0) -> dict[str, np.ndarray]:
+    """Random states of a machine, the same for a seed: q, v, tau, vdot by name, a row each.
 
     >>> import phipsi as pp
     >>> states_of(pp.chain(2), 3)["q"].shape
     (3, 2)
     """
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     q = np.array([model.random(rng) for _ in range(count)])
     v, tau, vdot = rng.normal(size=(3, count, model.nv))
     return {"q": q, "v": v, "tau": tau, "vdot": vdot}

@@ -10,10 +10,13 @@
     warmup.py        warmup: all of these compiled ahead
 
     terms.py         how gravity, external wrenches and a moved base enter the equations
+    loops.py         what machines with loops are refused, and how to go on
     evaluate.py      from an expression to arrays
 
 Arrays are `(*batch, n)`; every function broadcasts over leading axes. Joints that
 follow others are not in q and v: S_q, the identity elsewhere, projects on the rest.
+A machine with loops has the kinematics, energies, mass matrix and inverse dynamics of
+its tree; what follows from forces, for which those of the loops are missing, raises.
 """
 
 from phipsi.dynamics.delayed import forward_dynamics_delayed

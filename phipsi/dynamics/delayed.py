@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from phipsi.compile import Model
 from phipsi.dynamics.evaluate import by_body, evaluate, from_bodies
 from phipsi.dynamics.forward import FD4, projected
+from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.terms import External, surround
 
 
@@ -52,6 +53,7 @@ def forward_dynamics_delayed(
 
     Raises:
         InputError: for arguments of wrong shape, type or value.
+        ModelError: the machine has loops; says how to go on.
         SolveError: if nothing resists the motion of some joint; names it.
 
     >>> import phipsi as pp
@@ -65,6 +67,7 @@ def forward_dynamics_delayed(
     >>> q.round(2)
     array([-0.06,  0.08])
     """
+    check_open(model, "forward_dynamics_delayed")
     terms, values = surround(model, external, base_velocity, base_acceleration, delayed=True)
     old = from_bodies(model, "velocities", velocities)
     make = projected if model.has_mimics else FD4

@@ -19,7 +19,7 @@ def kinetic_energy(
     """The kinetic energy: (V* M V + beta* Jm beta) / 2, which is v* Mass v / 2.
 
     With V = phi* H* beta [001 (21)]: the base stands still. Jm is the reflected inertia
-    of the rotors.
+    of the rotors. A machine with loops has this energy at every v that they allow.
 
     Args:
         model: the machine.
@@ -44,7 +44,8 @@ def kinetic_energy(
 def potential_energy(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
     """The potential energy of gravity: U = -sum m g . x over the mass centres x.
 
-    It is zero at the origin of the world; links welded to the world count too.
+    It is zero at the origin of the world; links welded to the world count too. Loops
+    hold no energy.
 
     Args:
         model: the machine.
@@ -70,7 +71,8 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = 
 
     The momenta M V of the bodies, carried to the world as forces are [001 (2), (21)];
     the base stands still.
-    Momentum that a reflected rotor inertia would have is not in it.
+    Momentum that a reflected rotor inertia would have is not in it. A machine with loops
+    has this momentum at every v that they allow.
 
     Args:
         model: the machine.

@@ -17,6 +17,7 @@ from phipsi.algebra.node import Node
 from phipsi.compile import Model
 from phipsi.dynamics.evaluate import by_body, cholesky_solve, evaluate, known
 from phipsi.dynamics.inverse import bias
+from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import MASS, NOTHING_RESISTS
 from phipsi.dynamics.terms import External, surround, tau
 from phipsi.errors import InputError, name_choices
@@ -145,6 +146,7 @@ def forward_dynamics(
 
     Raises:
         InputError: for arguments of wrong shape, type or value.
+        ModelError: the machine has loops; says how to go on.
         SolveError: if nothing resists the motion of some joint; names it.
 
     >>> import phipsi as pp
@@ -164,6 +166,7 @@ def forward_dynamics(
         raise InputError(f"method: unknown {method!r}; {name_choices(str(method), names)}")
     if isinstance(external, str) and external in names:
         raise InputError(f"external: got {external!r}; did you mean method={external!r}?")
+    check_open(model, "forward_dynamics")
     terms, values = surround(model, external, base_velocity, base_acceleration)
     arguments = {"q": q, "v": v, "tau": tau, **values}
     if method == "cholesky":
@@ -216,6 +219,7 @@ def accelerations(
 
     Raises:
         InputError: for arguments of wrong shape, type or value.
+        ModelError: the machine has loops; says how to go on.
         SolveError: if nothing resists the motion of some joint; names it.
 
     >>> import phipsi as pp
@@ -225,6 +229,7 @@ def accelerations(
     >>> pp.accelerations(stone, stone.neutral(), [0.0] * 6, [0.0] * 6).round(9)
     array([[ 0.  , 0.  , 0.  , 0.  , 0.  , -9.81]])
     """
+    check_open(model, "accelerations")
     terms, values = surround(model, external, base_velocity, base_acceleration)
     make = projected_link_accelerations if model.has_mimics else link_accelerations
     expression = make(terms.a, terms.a_g, terms.b)

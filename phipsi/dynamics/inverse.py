@@ -50,6 +50,8 @@ def inverse_dynamics(
     Newton-Euler, base to tip and back [001 (24), (25)]:
     alpha = phi* (H* vdot + a + E gravity), f = phi (M alpha + b + B f0), tau = H f + Jm vdot,
     f0 = -external. Joints that follow others are projected: tau becomes S_q* tau.
+    Of a machine with loops these forces make the motion alone, the loops holding nothing;
+    wrenches that they do hold go into `external`.
 
     Args:
         model: the machine.
@@ -101,7 +103,8 @@ def bias_force(
     """The joint forces of a motion without joint accelerations.
 
     C = H phi [M phi* (a + E gravity) + b]: Coriolis, centrifugal and gyroscopic forces
-    and gravity [001 (23)], projected by S_q.
+    and gravity [001 (23)], projected by S_q. Of a machine with loops it is that of the tree:
+    tau = Mass vdot + C, less what the loops hold.
 
     Args:
         model: the machine.
@@ -134,7 +137,8 @@ def bias_force(
 def gravity_force(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
     """The joint forces that hold the machine against gravity: H phi M phi* E gravity.
 
-    Gravity is an acceleration -[0; g] of the base [004-I (3.21)]; projected by S_q.
+    Gravity is an acceleration -[0; g] of the base [004-I (3.21)]; projected by S_q. A machine
+    with loops is held by these too, its loops holding nothing.
 
     Args:
         model: the machine.

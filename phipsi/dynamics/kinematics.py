@@ -14,7 +14,8 @@ from phipsi.operators import pose
 def body_poses(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
     """The frame of each body in the world, as homogeneous matrices [[R_k, x_k], [0, 1]].
 
-    R_k maps link axes to world axes; frame k sits at the inboard joint of body k.
+    R_k maps link axes to world axes; frame k sits at the inboard joint of body k. Loops of a
+    machine are closed where q closes them: nothing is moved to do so.
 
     Args:
         model: the machine.
@@ -53,7 +54,8 @@ def body_velocities(
     """The spatial velocities of the bodies: V = phi* H* beta.
 
     V_k = [omega; v] is that of the frame of body k, in link axes [001 (21)]. A base
-    that is moved adds its own: V = phi* (H* beta + E V0) [004-I (3.8)].
+    that is moved adds its own: V = phi* (H* beta + E V0) [004-I (3.8)]. Of a machine with
+    loops they are right for every v that the loops allow.
 
     Args:
         model: the machine.

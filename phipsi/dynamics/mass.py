@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.compile import Model, check_model
+from phipsi.compile import Model
 from phipsi.dynamics.evaluate import evaluate, inverse, known
+from phipsi.dynamics.loops import check_open
 from phipsi.operators import Mass, S_q
 
 MASS = S_q.T @ Mass @ S_q
@@ -20,7 +21,8 @@ def mass_matrix(model: Model, q: ArrayLike, *, backend: str | None = None) -> np
     """The mass matrix in the independent coordinates: S_q* Mass S_q.
 
     Mass = H phi M phi* H* + Jm [001 (22)], Jm the reflected rotor inertia; by
-    composite inertias in one inward sweep, O(1) for each entry.
+    composite inertias in one inward sweep, O(1) for each entry. Of a machine with loops it is
+    that of the tree: v* Mass v / 2 is the kinetic energy, but loops keep v from being free.
 
     Args:
         model: the machine.
@@ -61,6 +63,7 @@ def mass_matrix_inverse(model: Model, q: ArrayLike, *, backend: str | None = Non
 
     Raises:
         InputError: for arguments of wrong shape, type or value.
+        ModelError: the machine has loops; says how to go on.
         SolveError: if nothing resists the motion of some joint; names it.
 
     >>> import phipsi as pp
@@ -73,7 +76,7 @@ def mass_matrix_inverse(model: Model, q: ArrayLike, *, backend: str | None = Non
     function = known(model, "mass_matrix_inverse", backend)
     if function is not None:
         return function(q)
-    check_model(model)
+    check_open(model, "mass_matrix_inverse")
     if model.has_mimics:
         return inverse(evaluate(model, MASS, backend, q=q), NOTHING_RESISTS)
     return evaluate(model, MASS_INVERSE, backend, "mass_matrix_inverse", q=q)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.compile import Model, Point, check_model
+from phipsi.compile import Model, Point
 from phipsi.dynamics.evaluate import evaluate, inverse
+from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import MASS, NOTHING_RESISTS
 from phipsi.operators import B, J, Mass, S_q, X, a, c, phi
 
@@ -25,7 +26,8 @@ def jacobian(
     """The Jacobian of points on bodies: [omega; v] of each point is jacobian @ v.
 
     X J S_q with J = B* phi* H* [001 (20)]; X turns to world axes, v is the velocity of
-    the point itself.
+    the point itself. Of a machine with loops it is that of the tree, and right for every v
+    that the loops allow.
 
     Args:
         model: the machine.
@@ -56,7 +58,8 @@ def jacobian_dot_v(
 
     X (B* phi* a + c), c = [0; omega x v]: the classical acceleration of a point, the second
     derivative of its place in the world, is jacobian @ vdot + jacobian_dot_v [001, below (23)].
-    The base stands still.
+    The base stands still. Of a machine with loops it is that of the tree: what the loops add
+    is in vdot.
 
     Args:
         model: the machine.
@@ -99,6 +102,7 @@ def operational_compliance(
 
     Raises:
         InputError: for arguments of wrong shape, type or value; a point on no body.
+        ModelError: the machine has loops; says how to go on.
         SolveError: if nothing resists the motion of some joint; names it.
 
     >>> import phipsi as pp
@@ -107,7 +111,7 @@ def operational_compliance(
     array([[ 2.99, -0.13],
            [-0.13,  0.76]])
     """
-    check_model(model)
+    check_open(model, "operational_compliance")
     if not model.has_mimics:
         return evaluate(model, COMPLIANCE, backend, q=q, points=points)
     J_q, mass = evaluate(model, (JACOBIAN, MASS), backend, q=q, points=points)
@@ -133,6 +137,7 @@ def operational_inertia(
 
     Raises:
         InputError: for arguments of wrong shape, type or value; a point on no body.
+        ModelError: the machine has loops; says how to go on.
         SolveError: if the points cannot move in some direction.
 
     >>> import phipsi as pp
@@ -141,6 +146,7 @@ def operational_inertia(
     >>> pp.operational_inertia(robot, q, robot.bodies[-1].name).diagonal()[:3].round(2)
     array([0.14, 0.18, 0.35])
     """
+    check_open(model, "operational_inertia")
     compliance = operational_compliance(model, q, points, backend=backend)
     return inverse(
         compliance,

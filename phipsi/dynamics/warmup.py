@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from phipsi.dynamics.points import (
     operational_compliance,
     operational_inertia,
 )
-from phipsi.errors import InputError, SolveError, name_choices
+from phipsi.errors import InputError, ModelError, SolveError, name_choices
 
 # Of each function, how many vectors of the size of the speeds it takes beside q.
 SPEEDS: dict[Callable, int] = {
@@ -58,11 +57,12 @@ def warmup(
     Args:
         model: the machine.
         functions: of this package, as `pp.forward_dynamics`; none for all that need no more
-            than a state, a vector, and points.
+            than a state, a vector, and points, and that a machine with loops has.
         points: at which Jacobians and the like will be asked for; without, those are left.
 
     Raises:
         InputError: for what is no machine, and no such function.
+        ModelError: a function is named that a machine with loops does not have.
 
     >>> import phipsi as pp
     >>> arm = pp.examples.planar_arm(2)
@@ -86,5 +86,10 @@ def warmup(
         arguments: list[Any] = [q, *[v] * known[function]]
         if function in AT_POINTS:
             arguments.append(points)
-        with suppress(SolveError):  # compiled all the same
+        try:
             function(model, *arguments)
+        except SolveError:  # compiled all the same
+            pass
+        except ModelError:  # a machine with loops has no such function
+            if functions:
+                raise

@@ -58,7 +58,8 @@ def as_matrix(
     """An operator or vector expression as an explicit matrix or vector.
 
     The meaning that every algorithm is tested against; for teaching, tests and
-    small machines. Its cost grows with the cube of the number of bodies.
+    small machines. Its cost grows with the cube of the number of bodies. Operators are those
+    of the tree: closures and couplings of the machine are not in them.
 
     Args:
         model: the machine.

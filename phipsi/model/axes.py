@@ -30,18 +30,19 @@ def make_unit(kind: object, field: str) -> None:
 
 def axis_problem(kind: object, field: str) -> str | None:
     """Why an axis is none."""
-    axis, what = getattr(kind, field), f"the {field} of a {type(kind).__name__} joint"
+    axis = getattr(kind, field)
+    if _is_triple(axis) and all(map(math.isfinite, axis)) and any(axis):
+        return None
+    what = f"the {field} of a {type(kind).__name__} joint"
     if not _is_triple(axis):
         return f"{what} is {axis!r}; expected three numbers, as (0, 0, 1)"
     if not all(math.isfinite(x) for x in axis):
         return f"{what} is {axis}; expected finite numbers"
-    if not any(axis):
-        return f"{what} has length zero; give a direction, as (0, 0, 1)"
-    return None
+    return f"{what} has length zero; give a direction, as (0, 0, 1)"
 
 
 def _is_triple(axis: object) -> bool:
-    return isinstance(axis, tuple) and len(axis) == 3 and all(type(x) is float for x in axis)
+    return isinstance(axis, tuple) and [type(x) for x in axis] == [float] * 3
 
 
 def parallel_problem(kind: object, first: Vector, second: Vector) -> str | None:

@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from phipsi.errors import ModelError, name_choices
+from phipsi.errors import ModelError
+from phipsi.model.assemble import assemble
 from phipsi.model.geometry import Shape, Visual
-from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Vector3, number, vector3
+from phipsi.model.inertia import Inertia, Placement, Vector3, number, vector3
+from phipsi.model.join import join
 from phipsi.model.joints import Fixed, JointKind, Revolute
 from phipsi.model.link import (
     Link,
-    can_mimic,
     check_carrier,
+    check_coupling,
     check_kind,
     check_limits,
     check_mimic,
     check_motor,
+    check_rest,
+    check_spring,
+    check_values,
     check_visuals,
 )
-from phipsi.model.model import EARTH, UNLIMITED, Body, Frame, Joint, Limits, Mimic, Model
-from phipsi.model.tree import WORLD, WORLD_NAME, depth_first
+from phipsi.model.model import EARTH, UNLIMITED, Limits, Model
+from phipsi.model.parts import End, Loop, Part, Parts, Values, Where, nowhere
+from phipsi.model.tree import WORLD_NAME
 
-REVOLUTE_Z = Revolute()
-
-Part = Literal["body", "inertia", "joint", "kind", "limits", "mimic"]  # of what is told of a body
-Where = Callable[[str, Part], str]
-
-_Home = tuple[int, Placement]  # the moving body (or the world) that carries a frame, and where
-
-
-def nowhere(body: str, part: Part) -> str:
-    """The place of what was given in Python."""
-    return ""
+REVOLUTE_Z, WELD = Revolute(), Fixed()
 
 
 class ModelBuilder:
@@ -52,8 +46,8 @@ class ModelBuilder:
         name: of the machine.
         gravity: acceleration of free fall in world axes, m/s^2.
         strict: refuse unphysical inertias and joints that move no mass.
-        where: for a reader of files, `where(body, part)`: where the file tells this
-            of the body, as text to put in front of every message.
+        where: for a reader of files, `where(body, part)`: the file and the line that
+            tell this of the body, to put in front of every message.
 
     >>> import phipsi as pp
     >>> builder = pp.ModelBuilder("pendulum")
@@ -70,15 +64,22 @@ class ModelBuilder:
         *,
         where: Where = nowhere,
     ):
-        self.name = name
-        self.strict = strict
-        self.gravity: Vector3 = vector3(f"{name!r}: gravity", gravity)
-        self._links: dict[str, Link] = {}
-        self._frames: dict[str, tuple[str, Placement]] = {}
-        self._joint_names: dict[str, str] = {}  # and the body that each carries
-        self._visuals: list[tuple[str, Visual]] = []  # and the body that each is on
-        self._report: list[str] = []
-        self._where = where
+        self._parts = Parts(name, vector3(f"{name!r}: gravity", gravity), strict, where)
+
+    @property
+    def name(self) -> str:
+        """Of the machine."""
+        return self._parts.name
+
+    @property
+    def gravity(self) -> Vector3:
+        """Acceleration of free fall in world axes, m/s^2."""
+        return self._parts.gravity
+
+    @property
+    def strict(self) -> bool:
+        """Whether unphysical inertias and joints that move no mass are refused."""
+        return self._parts.strict
 
     def add_body(
         self,
@@ -99,12 +100,14 @@ class ModelBuilder:
         gear_ratio: float = 1.0,
         mimic: tuple[str, float, float] | None = None,
         visuals: Iterable[Visual | Shape] = (),
+        stiffness: float = 0.0,
+        rest: ArrayLike | None = None,
     ) -> None:
         """Add a body and the joint that carries it.
 
         Args:
             name: of the body.
-            parent: a body's name, or "world".
+            parent: the name of a body, welded link or frame, or "world".
             joint: a kind of `phipsi.joints`, a turn about z by default; `Fixed()` welds
                 the body to its parent.
             joint_name: by default "<name>_joint".
@@ -124,24 +127,28 @@ class ModelBuilder:
                 follows, `q = ratio q_leader + offset`.
             visuals: what it looks like: shapes of `pp.geometry`, at the body's frame, or
                 placed and coloured by `geometry.Visual.of`.
+            stiffness: of a spring in the joint, N m/rad or N/m; kept likewise.
+            rest: the coordinates in which the spring is at rest; the neutral ones by default.
 
         Raises:
             ModelError: names the body, and says what to do.
         """
         self._check_name(name)
-        with self._naming(name, "inertia"):
+        parts = self._parts
+        part: Part = "inertia"  # what a refusal is about
+        try:
             body_inertia = Inertia.of(mass, com, inertia)
-        with self._naming(name, "kind"):
+            part = "kind"
             check_kind(joint)
-        with self._naming(name, "limits"):
+            part = "limits"
             limits = check_limits(UNLIMITED if limits is None else limits)
-        own_name = f"{name}_joint" if joint_name is None else joint_name
-        if mimic is not None:
-            with self._naming(name, "mimic"):
+            own_name = f"{name}_joint" if joint_name is None else joint_name
+            if mimic is not None:
+                part = "mimic"
                 mimic = check_mimic(own_name, joint, mimic)
-        with self._naming(name, "body"):
+            part = "body"
             looks = check_visuals(visuals)
-        with self._naming(name, "joint"):
+            part = "joint"
             link = Link(
                 name,
                 check_carrier("parent", parent),
@@ -155,16 +162,19 @@ class ModelBuilder:
                 number("rotor_inertia", rotor_inertia, "kg m^2"),
                 number("gear_ratio", gear_ratio, "motor turns per joint turn"),
                 mimic,
+                number("stiffness", stiffness, "N/m or N m/rad"),
+                check_rest(rest),
             )
             check_motor(link)
+            check_spring(link)
+        except ModelError as error:
+            raise parts.refusal(name, part, str(error)) from None
         remedy = "give the inertia about the mass centre in body axes"
-        self._report += [
-            self._keep(name, "inertia", violation, remedy)
-            for violation in body_inertia.violations()
-        ]
-        self._links[name] = link
-        self._joint_names[link.joint_name] = name
-        self._visuals += [(name, visual) for visual in looks]
+        faults = body_inertia.violations()
+        parts.remarks += [parts.keep(name, "inertia", fault, remedy) for fault in faults]
+        parts.links[name] = link
+        parts.joints[own_name] = name
+        parts.visuals += [(name, visual) for visual in looks]
 
     def add_frame(
         self,
@@ -177,25 +187,113 @@ class ModelBuilder:
 
         Args:
             name: of the frame; bodies and frames share their names.
-            body: the name of the body or welded link that carries it, or "world".
-            position: of its origin in the body's frame, m.
+            body: the name of the body, welded link or frame that carries it, or "world".
+            position: of its origin in that one's frame, m.
             rotation: 3x3: its axes, as columns, in those of the body; None for the same.
         """
         self._check_name(name)
-        with self._naming(name, "joint", what="frame"):
+        with self._naming(name, "joint", "frame"):
             frame = check_carrier("body", body), Placement.of(rotation, position)
-        self._frames[name] = frame
+        self._parts.frames[name] = frame
 
     def add_visuals(self, body: str, visuals: Iterable[Visual | Shape]) -> None:
         """Show shapes on a body, or on the world.
 
         Args:
-            body: the name of the body or welded link that carries them, or "world".
+            body: the name of the body, welded link or frame that carries them, or "world".
             visuals: as those of `add_body`.
         """
-        carrier = check_carrier("body", body)
-        with self._naming(carrier, "body"):
-            self._visuals += [(carrier, visual) for visual in check_visuals(visuals)]
+        self._parts.visuals += self._shapes(body, visuals)
+
+    def add_collisions(self, body: str, shapes: Iterable[Visual | Shape]) -> None:
+        """Keep shapes that are meant for contact on a body, or on the world.
+
+        Args:
+            body: the name of the body, welded link or frame that carries them, or "world".
+            shapes: as the visuals of `add_body`. Nothing touches anything: they are
+                kept to be looked at.
+        """
+        self._parts.collisions += self._shapes(body, shapes)
+
+    def add_closure(
+        self,
+        name: str,
+        first: str,
+        second: str,
+        joint: JointKind = WELD,
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        rotation: ArrayLike | None = None,
+        second_position: ArrayLike = (0.0, 0.0, 0.0),
+        second_rotation: ArrayLike | None = None,
+    ) -> None:
+        """Close a loop: a joint between two bodies that the tree already carries.
+
+        Args:
+            name: of the joint.
+            first: the body, welded link or frame that holds the joint, or "world".
+            second: the one that the joint would carry.
+            joint: what it allows: `joints.Fixed()` welds, `joints.Spherical()` holds a point.
+            position: of the joint frame in the frame of `first`, m.
+            rotation: 3x3: its axes, as columns, in those of `first`.
+            second_position: of the frame that it would carry, in that of `second`, m.
+            second_rotation: 3x3: its axes, as columns, in those of `second`.
+
+        >>> import phipsi as pp
+        >>> builder = pp.ModelBuilder("ring")
+        >>> builder.add_body("left", mass=1.0, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
+        >>> builder.add_body("right", "left", position=(1, 0, 0), mass=1.0, inertia=(1, 1, 1))
+        >>> builder.add_closure("pin", "world", "right", pp.joints.Revolute(), position=(1, 0, 0))
+        >>> builder.build()
+        <Model 'ring': 2 bodies, nq = 2, nv = 2, 1 closure, 2 kg>
+        """
+        with self._naming(name, "closure", "closure"):
+            _check_own(name, "closure", self._parts.closures)
+            check_kind(joint)
+            check_carrier("first", first)
+            check_carrier("second", second)
+            self._parts.closures[name] = Loop(
+                joint,
+                End(first, first, Placement.of(rotation, position)),
+                End(second, second, Placement.of(second_rotation, second_position)),
+            )
+
+    def add_coupling(
+        self,
+        name: str,
+        joint: str,
+        leader: str | None,
+        coefficients: Sequence[float],
+        centre: float = 0.0,
+    ) -> None:
+        """Let a joint depend on another by a polynomial.
+
+        `q_joint = sum_k coefficients[k] (q_leader - centre)^k`. A straight line is
+        `mimic=` of `add_body` instead, which takes the coordinate away.
+
+        Args:
+            name: of the equation.
+            joint: the name of the joint that follows, of one coordinate.
+            leader: that of the joint it follows; None to hold it where it is.
+            coefficients: the constant first.
+            centre: rad or m.
+        """
+        with self._naming(name, "closure", "coupling"):
+            _check_own(name, "coupling", self._parts.couplings)
+            self._parts.couplings[name] = check_coupling(joint, leader, coefficients, centre)
+
+    def add_keyframe(self, name: str, q: Values, v: Values | None = None) -> None:
+        """Name a state of the machine.
+
+        Args:
+            name: of the state.
+            q: of each joint, by name, its coordinates; neutral where it is left out.
+            v: likewise its speeds; zero where left out.
+        """
+        with self._naming(name, "closure", "keyframe"):
+            _check_own(name, "keyframe", self._parts.keyframes)
+            values = check_values("q", q), check_values("v", {} if v is None else v)
+            self._parts.keyframes[name] = values
 
     def add_rotor(
         self,
@@ -245,57 +343,52 @@ class ModelBuilder:
             mimic=(joint, ratio, 0.0),
         )
 
+    def add_model(
+        self,
+        model: Model,
+        prefix: str = "",
+        parent: str = WORLD_NAME,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        rotation: ArrayLike | None = None,
+    ) -> None:
+        """Add a whole machine: several robots in one world, or one on another.
+
+        All of it comes along: bodies, joints with their motors, limits and springs, frames,
+        shapes, closures, couplings, keyframes, the lines of its report. What stands on the
+        model's world stands on `parent`, and what is welded to that world is welded to
+        `parent`, with its mass. A keyframe of the model leaves the other joints neutral.
+        Gravity is the builder's.
+
+        Args:
+            model: the machine; it stays as it is.
+            prefix: put in front of each of its names.
+            parent: a body, welded link or frame that carries it, or "world".
+            position: of the model's world frame in the frame of `parent`, m.
+            rotation: 3x3: its axes, as columns, in those of `parent`; None for the same.
+
+        Raises:
+            ModelError: a name is taken, or the builder is strict and the model's report has
+                implausible lines.
+
+        >>> import phipsi as pp
+        >>> builder = pp.ModelBuilder("pair")
+        >>> builder.add_model(pp.chain(3), prefix="left ", position=(0, 0.5, 0))
+        >>> builder.add_model(pp.chain(3), prefix="right ", position=(0, -0.5, 0))
+        >>> pair = builder.build()
+        >>> pair, pair.bodies[3].name
+        (<Model 'pair': 6 bodies, nq = 6, nv = 6, 6 kg>, 'right link1')
+        """
+        join(self._parts, model, prefix, parent, position, rotation)
+
     def build(self) -> Model:
         """The machine: parents resolved, fixed joints welded, bodies numbered.
 
         Raises:
             ModelError: an unknown parent, a cycle, a subtree without mass, ...
         """
-        links = self._in_order()
-        home: dict[str, _Home] = {WORLD_NAME: (WORLD, HERE)}
-        inertias = [MASSLESS]  # of the world, then of each moving body
-        moving: list[Link] = []
-        places: list[_Home] = []  # of the moving bodies' joint frames
-        welded: list[Link] = []
-        for link in links:
-            carrier, place = home[link.parent]
-            place = place.then(link.placement)
-            if isinstance(link.kind, Fixed):
-                home[link.name] = (carrier, place)
-                inertias[carrier + 1] = inertias[carrier + 1].plus(link.inertia.moved(place))
-                welded.append(link)
-            else:
-                home[link.name] = (len(moving), HERE)
-                inertias.append(link.inertia)
-                moving.append(link)
-                places.append((carrier, place))
-        bodies = tuple(
-            Body(link.name, parent, inertia)
-            for link, (parent, _), inertia in zip(moving, places, inertias[1:], strict=True)
-        )
-        joints = _joints(moving, places, self._find_leaders(moving))
-        report = list(self._report)
-        for k in _find_idle(bodies, joints):
-            fault = f"nothing that joint {joints[k].name!r} moves has mass"
-            fault += ", so forward dynamics is singular"
-            remedy = "give it a mass or make the joint fixed"
-            report.append(self._keep(bodies[k].name, "joint", fault, remedy))
-        return Model(
-            self.name,
-            bodies,
-            joints,
-            (*(Frame(link.name, *home[link.name]) for link in welded), *self._placed_frames(home)),
-            self.gravity,
-            inertias[0],
-            tuple(report),
-            tuple(self._placed_visuals(home)),
-        )
+        return assemble(self._parts)
 
     # -- what every message goes through
-
-    def _refusal(self, name: str, part: Part, text: str, what: str = "body") -> ModelError:
-        """The error about a body: where it stands, its name, the text."""
-        return ModelError(f"{self._where(name, part)}{what} {name!r}: {text}")
 
     @contextmanager
     def _naming(self, name: str, part: Part, what: str = "body") -> Iterator[None]:
@@ -303,164 +396,37 @@ class ModelBuilder:
         try:
             yield
         except ModelError as error:
-            raise self._refusal(name, part, str(error), what) from None
+            raise self._parts.refusal(name, part, str(error), what) from None
 
-    def _keep(self, name: str, part: Part, fault: str, remedy: str) -> str:
-        """The line of the report about a fault; refused when strict."""
-        if self.strict:
-            raise self._refusal(name, part, f"{fault}; {remedy}, or keep it with strict=False")
-        return str(self._refusal(name, part, fault))
-
-    # -- what a link alone cannot know
+    # -- what a part alone cannot know
 
     def _check_name(self, name: str) -> None:
+        parts = self._parts
         if not isinstance(name, str) or not name:
             raise ModelError(f"a body or frame needs a name, got {name!r}")
-        if name == WORLD_NAME or name in self._links or name in self._frames:
+        if name == WORLD_NAME or name in parts.links or name in parts.frames:
             raise ModelError(f"the name {name!r} is taken in {self.name!r}; give another one")
 
     def _check_joint_name(self, name: str) -> str:
+        taken = self._parts.joints
         if not isinstance(name, str) or not name:
             raise ModelError(f"joint_name is {name!r}; expected a text")
-        if name in self._joint_names:
+        if name in taken:
             raise ModelError(
-                f"the joint name {name!r} is taken by body {self._joint_names[name]!r}; "
-                "give another joint_name"
+                f"the joint name {name!r} is taken by body {taken[name]!r}; give another joint_name"
             )
         return name
 
-    def _in_order(self) -> list[Link]:
-        """All links depth-first, or a ModelError for an unknown parent or a cycle."""
-        links = list(self._links.values())
-        number_of = {link.name: k for k, link in enumerate(links)}
-        parents = []
-        for link in links:
-            if link.parent not in number_of and link.parent != WORLD_NAME:
-                choices = name_choices(link.parent, [WORLD_NAME, *number_of])
-                text = f"unknown parent {link.parent!r}; {choices}"
-                raise self._refusal(link.name, "joint", text)
-            parents.append(number_of.get(link.parent, WORLD))
-        order = depth_first(parents)
-        if len(order) < len(links):
-            reached = set(order)
-            name = next(link.name for k, link in enumerate(links) if k not in reached)
-            path: dict[str, None] = {}
-            while name not in path:
-                path[name] = None
-                name = self._links[name].parent
-            text = f"the bodies {_arrows(path, name)} carry each other in a circle; a tree needs "
-            text += "one of them on the world, loops are closed by constraints"
-            raise self._refusal(name, "joint", text)
-        return [links[k] for k in order]
-
-    def _find_leaders(self, moving: Sequence[Link]) -> dict[str, Mimic]:
-        """What each mimic joint follows in the end: mimics of mimics are chained."""
-        number_of = {link.joint_name: k for k, link in enumerate(moving)}
-        found: dict[str, Mimic] = {}
-        for link in moving:
-            chain: dict[str, tuple[str, float, float]] = {}
-            while link.mimic is not None and link.joint_name not in found:
-                chain[link.joint_name] = link.mimic
-                link = self._find_source(link, link.mimic[0])
-                if link.joint_name in chain:
-                    circle = _arrows(chain, link.joint_name)
-                    text = (
-                        f"the joints {circle} mimic each other in a circle; one of them must lead"
-                    )
-                    raise self._refusal(link.name, "mimic", text)
-            for name, (source, ratio, offset) in reversed(chain.items()):
-                lead = found.get(source) or Mimic(number_of[source], 1.0)
-                found[name] = Mimic(lead.source, ratio * lead.ratio, ratio * lead.offset + offset)
-        return found
-
-    def _find_source(self, link: Link, source: str) -> Link:
-        """The link whose joint this one's joint mimics."""
-        text = f"joint {link.joint_name!r} mimics "
-        if source not in self._joint_names:
-            choices = [one.joint_name for one in self._links.values() if can_mimic(one.kind)]
-            text += f"the unknown joint {source!r}; {name_choices(source, choices)}"
-            raise self._refusal(link.name, "mimic", text)
-        found = self._links[self._joint_names[source]]
-        if not can_mimic(found.kind):
-            text += f"{source!r}, which is {type(found.kind).__name__}; "
-            text += "only a joint with one coordinate can lead"
-            raise self._refusal(link.name, "mimic", text)
-        return found
-
-    def _placed_frames(self, home: dict[str, _Home]) -> Iterator[Frame]:
-        """The named frames, each on the moving body that carries it."""
-        for name, (body, placement) in self._frames.items():
-            if body not in home:
-                text = f"unknown body {body!r}; {name_choices(body, home)}"
-                raise self._refusal(name, "joint", text, "frame")
-            carrier, place = home[body]
-            yield Frame(name, carrier, place.then(placement))
-
-    def _placed_visuals(self, home: dict[str, _Home]) -> Iterator[Visual]:
-        """What there is to see, each on the moving body that carries it."""
-        for body, visual in self._visuals:
-            if body not in home:
-                choices = name_choices(body, home)
-                raise ModelError(f"add_visuals: unknown body {body!r}; {choices}")
-            carrier, place = home[body]
-            placement = place.then(visual.placement)
-            yield Visual(visual.shape, placement, visual.color, visual.name or body, carrier)
+    def _shapes(self, body: str, shapes: Iterable[Visual | Shape]) -> list[tuple[str, Visual]]:
+        """Shapes, and what they are on."""
+        carrier = check_carrier("body", body)
+        try:
+            return [(carrier, shape) for shape in check_visuals(shapes)]
+        except ModelError as error:
+            raise self._parts.refusal(carrier, "body", str(error)) from None
 
 
-# -- the whole machine -----------------------------------------------------------------
-
-
-def _arrows(path: Iterable[str], name: str, limit: int = 6) -> str:
-    """'a' <- 'b' <- 'a': the circle of a path that comes back to a name; a long one abridged."""
-    names = list(path)
-    circle = [repr(each) for each in (*names[names.index(name) :], name)]
-    return " <- ".join(circle if len(circle) <= limit else [*circle[:3], "...", circle[-1]])
-
-
-def _find_idle(bodies: Sequence[Body], joints: Sequence[Joint]) -> Iterator[int]:
-    """The joints that move nothing, by themselves or by what follows them.
-
-    Their coordinates have no equation of motion. A motor is something.
-    """
-    moves = [not body.inertia.vanishes for body in bodies]
-    for k in range(len(bodies) - 1, -1, -1):
-        if moves[k] and bodies[k].parent != WORLD:
-            moves[bodies[k].parent] = True
-    drives = [moves[k] or joint.rotor_inertia > 0.0 for k, joint in enumerate(joints)]
-    for k, joint in enumerate(joints):
-        if drives[k] and joint.mimic is not None and joint.mimic.ratio != 0.0:
-            drives[joint.mimic.source] = True
-    return (k for k, joint in enumerate(joints) if joint.mimic is None and not drives[k])
-
-
-def _joints(
-    links: Sequence[Link], places: Sequence[_Home], leaders: Mapping[str, Mimic]
-) -> tuple[Joint, ...]:
-    """Joints with their slices: leaders own coordinates, mimics share them."""
-    joints: list[Joint] = []
-    nq = nv = row = 0
-    for link, (_, place) in zip(links, places, strict=True):
-        kind, mimic = link.kind, leaders.get(link.joint_name)
-        own_q, own_v = (kind.nq, kind.nv) if mimic is None else (0, 0)
-        joints.append(
-            Joint(
-                link.joint_name,
-                kind,
-                place,
-                slice(nq, nq + own_q),
-                slice(nv, nv + own_v),
-                slice(row, row + kind.nv),
-                link.limits,
-                link.damping,
-                link.friction,
-                link.rotor_inertia,
-                link.gear_ratio,
-                mimic,
-            )
-        )
-        nq, nv, row = nq + own_q, nv + own_v, row + kind.nv
-    for k, joint in enumerate(joints):
-        if joint.mimic is not None:
-            lead = joints[joint.mimic.source]
-            joints[k] = replace(joint, q=lead.q, v=lead.v)
-    return tuple(joints)
+def _check_own(name: str, what: str, taken: Mapping[str, object]) -> None:
+    """A name that nothing else of its sort has."""
+    if not isinstance(name, str) or not name or name in taken:
+        raise ModelError(f"a {what} needs a name of its own; give another one")

@@ -45,6 +45,25 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
+class Capsule:
+    """A cylinder along z with a half ball on each end, its centre at the origin.
+
+    Args:
+        radius: of the cylinder and of the balls, m.
+        length: of the cylinder along z, without the half balls, m: as in SDF and in
+            ROS 2. The whole is `length + 2 radius` long.
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        for name in ("radius", "length"):
+            value = _check_length(f"the {name} of a Capsule", getattr(self, name))
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, slots=True)
 class Cylinder:
     """A cylinder along z, its centre at the origin.
 
@@ -60,6 +79,23 @@ class Cylinder:
         for name in ("radius", "length"):
             value = _check_length(f"the {name} of a Cylinder", getattr(self, name))
             object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Ellipsoid:
+    """An ellipsoid, its centre at the origin, its axes along x, y and z.
+
+    Args:
+        radii: half its lengths along x, y and z, m.
+    """
+
+    radii: Vector3
+
+    def __post_init__(self) -> None:
+        radii = vector3("the radii of an Ellipsoid", self.radii)
+        for radius in radii:
+            _check_length("a radius of an Ellipsoid", radius)
+        object.__setattr__(self, "radii", radii)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +135,8 @@ class Mesh:
         object.__setattr__(self, "scale", vector3("the scale of a Mesh", self.scale))
 
 
-Shape = Box | Cylinder | Sphere | Mesh
+Primitive = Box | Capsule | Cylinder | Ellipsoid | Sphere
+Shape = Primitive | Mesh
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +144,7 @@ class Visual:
     """A shape fixed on a body, or on the world; `Visual.of` makes one.
 
     Args:
-        shape: a Box, Cylinder, Sphere or Mesh.
+        shape: a Box, Capsule, Cylinder, Ellipsoid, Sphere or Mesh.
         placement: of the shape in the body's frame.
         color: red, green, blue and opacity, 0 to 1; None for the mesh's own, or grey.
         name: by default that of the link it belongs to.
@@ -123,7 +160,10 @@ class Visual:
 
     def __post_init__(self) -> None:
         if not isinstance(self.shape, Shape):
-            raise ModelError(f"shape is {self.shape!r}; expected a Box, Cylinder, Sphere or Mesh")
+            raise ModelError(
+                f"shape is {self.shape!r}; "
+                "expected a Box, Capsule, Cylinder, Ellipsoid, Sphere or Mesh"
+            )
         if not isinstance(self.placement, Placement) or not isinstance(self.name, str):
             raise ModelError(
                 f"a visual has the placement {self.placement!r} and the name {self.name!r}; "
@@ -142,7 +182,7 @@ class Visual:
         """A shape placed on a body, for `ModelBuilder.add_body(..., visuals=[...])`.
 
         Args:
-            shape: a Box, Cylinder, Sphere or Mesh.
+            shape: a Box, Capsule, Cylinder, Ellipsoid, Sphere or Mesh.
             position: of its origin in the body's frame, m.
             rotation: 3x3: its axes, as columns, in those of the body; None for the same.
             color: red, green, blue and, if you like, opacity, 0 to 1.

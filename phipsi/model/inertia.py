@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,25 +35,24 @@ class Placement:
         l = vector3("position", position)
         if rotation is None:
             return Placement(position=l)
-        R = rows3("rotation", rotation)
-        if not spatial.is_rotation(R, ROTATION_TOLERANCE):
-            raise ModelError("rotation is no rotation matrix: R R* must be I and det R = 1")
-        while not spatial.is_rotation(R, ROTATION_ROUNDOFF):
-            R = _nearer_rotation(R)
-        return Placement(R, l)
+        return Placement(_exact_rotation(rows3("rotation", rotation)), l)
 
     def then(self, inner: Placement) -> Placement:
         """The placement of `inner`'s frame in the outer frame of this one."""
         if self is HERE:
             return inner
-        return Placement(
-            _frozen(spatial.compose(self.rotation, inner.rotation)), self.locate(inner.position)
-        )
+        R, l = self.rotation, self.locate(inner.position)
+        if R is spatial.IDENTITY3:
+            return Placement(inner.rotation, l)
+        return Placement(product3(R, inner.rotation), l)
 
     def locate(self, point: Vector3) -> Vector3:
         """A point of the inner frame, in the outer one."""
-        x, y, z = spatial.add(self.position, spatial.apply(self.rotation, point))
-        return x, y, z
+        (x, y, z), (a, b, c) = self.position, point
+        if self.rotation is spatial.IDENTITY3:
+            return x + a, y + b, z + c
+        (d, e, f), (g, h, i), (j, k, l) = self.rotation
+        return x + (d * a + e * b + f * c), y + (g * a + h * b + i * c), z + (j * a + k * b + l * c)
 
     @property
     def matrix(self) -> np.ndarray:
@@ -96,14 +96,18 @@ class Inertia:
         """The same body seen from the frame in which its own frame has this placement."""
         if placement is HERE:
             return self
-        R = placement.rotation
-        rotational = spatial.compose(spatial.compose(R, self.rotational), spatial.transpose(R))
-        return Inertia(self.mass, placement.locate(self.com), _symmetric(rotational))
+        R, com = placement.rotation, placement.locate(self.com)
+        if R is spatial.IDENTITY3:
+            return Inertia(self.mass, com, self.rotational)
+        (a, b, c), (d, e, f), (g, h, i) = R
+        transposed = (a, d, g), (b, e, h), (c, f, i)
+        rotational = product3(product3(R, self.rotational), transposed)
+        return Inertia(self.mass, com, _symmetric(rotational))
 
     def plus(self, other: Inertia) -> Inertia:
         """Both bodies welded together, in the same frame."""
-        if self.vanishes or other.vanishes:
-            return other if self.vanishes else self
+        if other.vanishes or self.vanishes:
+            return self if other.vanishes else other
         mass = self.mass + other.mass
         weight = 0.5 if mass == 0.0 else self.mass / mass
         com = spatial.add(spatial.scale(weight, self.com), spatial.scale(1.0 - weight, other.com))
@@ -164,6 +168,8 @@ def _rotational_rows(value: Any) -> Rows3:
         return (a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c)
     rows = rows3("inertia", value)
     (a, b, c), (d, e, f), (g, h, i) = rows
+    if b == d and c == g and f == h:
+        return rows
     largest = max(map(abs, (a, b, c, e, f, i)))
     if max(abs(b - d), abs(c - g), abs(f - h)) > PHYSICAL_TOLERANCE * largest:
         raise ModelError("inertia is not symmetric; give the 3x3 matrix about the mass centre")
@@ -172,6 +178,8 @@ def _rotational_rows(value: Any) -> Rows3:
 
 def number(what: str, value: object, unit: str) -> float:
     """A finite float, or a ModelError that names the unit."""
+    if type(value) is float and -HUGE <= value <= HUGE:
+        return value
     try:
         return _real(value)
     except (TypeError, ValueError, OverflowError):
@@ -218,11 +226,48 @@ def _symmetric(rows: Matrix) -> Rows3:
     return (a, b, c), (b, e, f), (c, f, i)
 
 
+def _exact_rotation(R: Rows3) -> Rows3:
+    """A rotation, exact but for roundoff, from one that may be rounded."""
+    error = _rotation_error(R)
+    if error > ROTATION_TOLERANCE:
+        raise ModelError("rotation is no rotation matrix: R R* must be I and det R = 1")
+    while error > ROTATION_ROUNDOFF:
+        R = _nearer_rotation(R)
+        error = _rotation_error(R)
+    return R
+
+
+def _rotation_error(R: Rows3) -> float:
+    """The largest entry of `R R* - I`; infinite for a mirror."""
+    (a, b, c), (d, e, f), (g, h, i) = R
+    if (b * f - c * e) * g + (c * d - a * f) * h + (a * e - b * d) * i <= 0.0:
+        return math.inf
+    return max(
+        abs(a * a + b * b + c * c - 1.0),
+        abs(d * d + e * e + f * f - 1.0),
+        abs(g * g + h * h + i * i - 1.0),
+        abs(a * d + b * e + c * f),
+        abs(a * g + b * h + c * i),
+        abs(d * g + e * h + f * i),
+    )
+
+
 def _nearer_rotation(R: Rows3) -> Rows3:
     """One step towards the nearest rotation, `R (3 I - R* R) / 2`: the error is squared."""
     square = spatial.compose(spatial.transpose(R), R)
     correction = [[(3.0 * (i == j) - square[i][j]) / 2.0 for j in range(3)] for i in range(3)]
     return _frozen(spatial.compose(R, correction))
+
+
+def product3(A: Rows3, B: Rows3) -> Rows3:
+    """A B: `spatial.compose` of plain numbers, written out, four times as fast."""
+    (a, b, c), (d, e, f), (g, h, i) = B
+    (j, k, l), (m, n, o), (p, q, r) = A
+    return (
+        (j * a + k * d + l * g, j * b + k * e + l * h, j * c + k * f + l * i),
+        (m * a + n * d + o * g, m * b + n * e + o * h, m * c + n * f + o * i),
+        (p * a + q * d + r * g, p * b + q * e + r * h, p * c + q * f + r * i),
+    )
 
 
 def _frozen(rows: Matrix) -> Rows3:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any, NamedTuple
 
 from phipsi.errors import ModelError
 from phipsi.model.geometry import Shape, Visual
@@ -30,6 +31,17 @@ class Link:
     rotor_inertia: float
     gear_ratio: float
     mimic: tuple[str, float, float] | None
+    stiffness: float = 0.0
+    rest: tuple[float, ...] = ()
+
+
+class Dependence(NamedTuple):
+    """A coupling, its joints by name."""
+
+    joint: str
+    leader: str | None
+    coefficients: tuple[float, ...]
+    centre: float
 
 
 def check_carrier(what: str, name: str) -> str:
@@ -45,13 +57,14 @@ def check_kind(kind: JointKind) -> None:
         raise ModelError(
             f"joint is {kind!r}; expected a kind of phipsi.joints, as joints.Revolute((0, 0, 1))"
         )
-    parents = [x for x in type(kind).__mro__[1:] if x.__module__ == JointKind.__module__]
-    if type(kind).__module__ != JointKind.__module__ and parents != [JointKind]:
-        raise ModelError(
-            f"joint is a {type(kind).__name__}, derived from {parents[0].__name__}, of which "
-            "everything is known without asking; derive from joints.JointKind, or give the "
-            "motion to joints.Custom"
-        )
+    if type(kind).__module__ != JointKind.__module__:
+        parents = [x for x in type(kind).__mro__[1:] if x.__module__ == JointKind.__module__]
+        if parents != [JointKind]:
+            raise ModelError(
+                f"joint is a {type(kind).__name__}, derived from {parents[0].__name__}, of which "
+                "everything is known without asking; derive from joints.JointKind, or give the "
+                "motion to joints.Custom"
+            )
     problem = kind.problem()
     if problem:
         raise ModelError(problem)
@@ -89,6 +102,28 @@ def check_motor(link: Link) -> None:
         )
 
 
+def check_spring(link: Link) -> None:
+    """A spring pulls back, towards coordinates that the joint has."""
+    if link.stiffness < 0.0:
+        raise ModelError(f"stiffness is {link.stiffness:g}; it must not be negative")
+    if len(link.rest) not in (0, link.kind.nq):
+        raise ModelError(
+            f"rest has {len(link.rest)} numbers; joint {link.joint_name!r} is "
+            f"{type(link.kind).__name__} and has {link.kind.nq} coordinates"
+        )
+
+
+def check_rest(rest: Any) -> tuple[float, ...]:
+    """The coordinates in which a spring is at rest; one number for a joint of one."""
+    if rest is None:
+        return ()
+    values = [rest] if isinstance(rest, Real) else rest
+    try:
+        return tuple(number("rest", x, "rad or m") for x in values)
+    except TypeError:
+        raise ModelError(f"rest is {rest!r}; expected the joint's coordinates") from None
+
+
 def check_mimic(
     joint_name: str, kind: JointKind, mimic: tuple[str, float, float]
 ) -> tuple[str, float, float]:
@@ -114,6 +149,38 @@ def check_mimic(
 def can_mimic(kind: JointKind) -> bool:
     """Whether a joint can follow, and lead: it has one coordinate."""
     return (kind.nq, kind.nv) == (1, 1)
+
+
+def check_coupling(
+    joint: str, leader: str | None, coefficients: Sequence[float], centre: float
+) -> Dependence:
+    """An equation between two joints, by name."""
+    for end in (joint, leader):
+        if not isinstance(end, str) and (end is not None or joint is None):
+            raise ModelError(f"it ties {joint!r} to {leader!r}; expected the names of joints")
+    if joint == leader:
+        raise ModelError(f"joint {joint!r} cannot follow itself; name another leader, or None")
+    try:
+        unit = "rad or m, by powers of such"
+        numbers = tuple(number("a coefficient", x, unit) for x in coefficients)
+    except TypeError:
+        raise ModelError(f"coefficients is {coefficients!r}; expected numbers") from None
+    if not numbers:
+        raise ModelError("it has no coefficients; give at least the constant")
+    return Dependence(joint, leader, numbers, number("centre", centre, "rad or m"))
+
+
+def check_values(what: str, values: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
+    """Numbers of joints, by name."""
+    try:
+        return {
+            name: tuple(number(f"{what} of {name!r}", x, "SI units") for x in of_joint)
+            for name, of_joint in values.items()
+        }
+    except (TypeError, AttributeError):
+        raise ModelError(
+            f"{what} is {values!r}; expected the numbers of each joint, as {{'elbow': [0.5]}}"
+        ) from None
 
 
 def check_visuals(visuals: Iterable[Visual | Shape]) -> list[Visual]:

@@ -8,17 +8,24 @@ they weld is one body, and the welded names live on as frames.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.errors import InputError, ModelError, name_choices
+from phipsi.model.closure import Closure, Coupling
 from phipsi.model.geometry import Visual
 from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Vector3, vector3
 from phipsi.model.joints import JointKind
+from phipsi.model.report import NOTHING, Report
 from phipsi.model.tree import WORLD, WORLD_NAME, Tree
+
+if TYPE_CHECKING:
+    from phipsi.model.peers.layout import Layout, Result
 
 EARTH = (0.0, 0.0, -9.81)  # gravity, z up
 BODY_SIZE = 6  # of a rigid body; a flexible one adds its modes
@@ -74,6 +81,8 @@ class Joint:
         rotor_inertia: of the motor about its own axis, kg m^2.
         gear_ratio: motor turns per joint turn.
         mimic: the joint that it follows, ratio and offset; None if none.
+        stiffness: of a spring in the joint, N m/rad or N/m, as the file states it.
+        rest: the coordinates in which that spring is at rest; () for the neutral ones.
     """
 
     name: str
@@ -88,6 +97,8 @@ class Joint:
     rotor_inertia: float = 0.0  # of the motor, about its own axis
     gear_ratio: float = 1.0  # motor turns per joint turn
     mimic: Mimic | None = None
+    stiffness: float = 0.0
+    rest: tuple[float, ...] = ()
 
     @property
     def reflected_inertia(self) -> float:
@@ -161,6 +172,19 @@ def point(body_or_frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Point:
         raise InputError(f"point on {body_or_frame!r}: {error}") from None
 
 
+@dataclass(frozen=True, slots=True)
+class Keyframe:
+    """A state that a file names.
+
+    Args:
+        q: the configuration.
+        v: the speeds.
+    """
+
+    q: tuple[float, ...]
+    v: tuple[float, ...]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A machine: bodies, their joints, frames, gravity. Made by a builder or by `load`.
@@ -172,9 +196,14 @@ class Model:
         frames: fixed on bodies; also the links that fixed joints have welded.
         gravity: acceleration of free fall in world axes, m/s^2.
         base_inertia: of what is welded to the world.
-        report: a line for each thing that was kept though no machine can have it,
-            and for each that a file holds and no reader knows; empty if all is well.
+        report: what became of each element of the file, and what is odd about the
+            machine; `report.remarks` is what to read.
         visuals: what the bodies, and the world, look like.
+        collisions: the shapes that the file has for contact; kept to be looked at.
+        closures: the joints that close loops, beside the tree.
+        couplings: joints that depend on others, otherwise than mimic joints do.
+        keyframes: states that the file names.
+        layouts: which numbers of another package are which of ours, by its name.
     """
 
     name: str
@@ -183,8 +212,13 @@ class Model:
     frames: tuple[Frame, ...] = ()
     gravity: Vector3 = EARTH
     base_inertia: Inertia = MASSLESS
-    report: tuple[str, ...] = ()
-    visuals: tuple[Visual, ...] = ()
+    report: Report = NOTHING
+    visuals: Sequence[Visual] = ()
+    collisions: Sequence[Visual] = ()
+    closures: tuple[Closure, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    keyframes: Mapping[str, Keyframe] = field(default_factory=dict)
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
 
     @cached_property
     def tree(self) -> Tree:
@@ -247,6 +281,15 @@ class Model:
         """The number of the joint of that name, else of the body of that name."""
         return self._find("joint or body", joint_or_body, self._joint_index, self._body_index)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the tree is not all: there are closures or couplings."""
+        return bool(self.closures or self.couplings)
+
+    def opened(self) -> Model:
+        """The tree alone: the same machine without its closures and couplings."""
+        return replace(self, closures=(), couplings=())
+
     def neutral(self) -> np.ndarray:
         """The configuration with every joint at its own neutral one."""
         q = np.zeros(self.nq)
@@ -270,6 +313,108 @@ class Model:
                 q[joint.q] = _draw_within(joint.limits, q[joint.q.start], rng)
         return q
 
+    # -- states of other packages
+
+    def to_pinocchio(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        vdot: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        *,
+        peer: Any = None,
+    ) -> Result:
+        """A state in the numbers of Pinocchio.
+
+        Args:
+            q: (*batch, nq).
+            v: speeds, (*batch, nv).
+            vdot: their rates; these need v too.
+            tau: forces; joints that follow get none of their own.
+            peer: the `pinocchio.Model`, of the same joints by name; not needed for a
+                machine of `pp.from_pinocchio`.
+
+        Returns:
+            What was given, in this order: one array, or a tuple of them.
+
+        >>> import pinocchio, phipsi as pp
+        >>> peer = pinocchio.buildSampleModelHumanoidRandom()
+        >>> machine = pp.from_pinocchio(peer)
+        >>> q = machine.to_pinocchio(machine.neutral())
+        >>> q[:7]  # position, then quaternion
+        array([0., 0., 0., 0., 0., 0., 1.])
+        """
+        return self.layout("pinocchio", peer).to_peer(q, v, vdot, tau)
+
+    def from_pinocchio(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        vdot: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        *,
+        peer: Any = None,
+    ) -> Result:
+        """A state of Pinocchio in our numbers; see `to_pinocchio`."""
+        return self.layout("pinocchio", peer).from_peer(q, v, vdot, tau)
+
+    def to_mujoco(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        vdot: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        *,
+        peer: Any = None,
+    ) -> Result:
+        """A state in the numbers of MuJoCo: qpos, qvel, qacc, and forces.
+
+        Args:
+            q: (*batch, nq).
+            v: speeds, (*batch, nv).
+            vdot: their rates; these need v too.
+            tau: forces; joints that follow get none of their own.
+            peer: the `mujoco.MjModel`, of the same joints by name; not needed for a
+                machine of `pp.from_mujoco` or of an MJCF file.
+
+        Returns:
+            What was given, in this order: one array, or a tuple of them.
+
+        >>> import mujoco, phipsi as pp
+        >>> text = '<body> <freejoint/> <geom size="1"/> </body>'
+        >>> text = f"<mujoco> <worldbody> {text} </worldbody> </mujoco>"
+        >>> ball = pp.from_mujoco(mujoco.MjModel.from_xml_string(text))
+        >>> ball.to_mujoco(ball.neutral(), [0, 0, 3, 1, 2, 0])  # omega comes last there
+        (array([0., 0., 0., 1., 0., 0., 0.]), array([1., 2., 0., 0., 0., 3.]))
+        """
+        return self.layout("mujoco", peer).to_peer(q, v, vdot, tau)
+
+    def from_mujoco(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        vdot: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        *,
+        peer: Any = None,
+    ) -> Result:
+        """A state of MuJoCo, its qpos, qvel, qacc and forces, in our numbers; see `to_mujoco`."""
+        return self.layout("mujoco", peer).from_peer(q, v, vdot, tau)
+
+    def layout(self, package: str, peer: Any = None) -> Layout:
+        """Which numbers of another package are which of ours.
+
+        Args:
+            package: "pinocchio" or "mujoco".
+            peer: its model, of the same joints by name; None for that which this
+                machine was made from.
+        """
+        if peer is None and package in self.layouts:
+            return self.layouts[package]
+        from phipsi.model.peers.match import match_layout
+
+        return match_layout(self, package, peer)
+
     @cached_property
     def functions(self) -> dict:
         """What was compiled for this machine; it dies with it."""
@@ -283,12 +428,17 @@ class Model:
         count = len(self.bodies)
         return (
             f"<Model {self.name!r}: {count} {'body' if count == 1 else 'bodies'}, "
-            f"nq = {self.nq}, nv = {self.nv}, {self.mass:.6g} kg{self._remarks}>"
+            f"nq = {self.nq}, nv = {self.nv}{self._loops}, {self.mass:.6g} kg{self._remarks}>"
         )
 
     @property
+    def _loops(self) -> str:
+        found = {"closure": len(self.closures), "coupling": len(self.couplings)}
+        return "".join(f", {n} {what}{'s' * (n > 1)}" for what, n in found.items() if n)
+
+    @property
     def _remarks(self) -> str:
-        count = len(self.report)
+        count = len(self.report.remarks)
         return f", {count} remark{'s' * (count > 1)} in .report" if count else ""
 
     def _find(self, what: str, name: str, *indices: dict[str, int]) -> int:

@@ -128,7 +128,7 @@ class ArrayStepper:
         try:
             with np.errstate(all="ignore"):
                 if ask.what == "energies":
-                    return machine.energies(q, v)
+                    return self.forces.energies(machine, q, v)
                 a, force = self.forces.drive(machine, q, v, given, before, ask.ahead)
         except SolveError as error:
             raise SolveError(f"at t = {time:.6g} s: {error}") from error

@@ -28,7 +28,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str | None, str]] = {
     "v": (("speed",), None, "speeds"),
     "tau": (("speed",), None, "forces of the control"),
     "kinetic_energy": ((), "J", "kinetic energy"),
-    "potential_energy": ((), "J", "potential energy of gravity"),
+    "potential_energy": ((), "J", "potential energy of gravity and of springs"),
     "energy": ((), "J", "kinetic and potential energy"),
     "momentum": (("component",), None, "momentum about the origin of the world, world axes"),
     "poses": (("body", "row", "column"), None, "frames of the bodies in the world"),

@@ -1,6 +1,7 @@
-"""All joint forces of a simulation beside gravity: motors within their limits, losses of joints.
+"""All joint forces of a simulation beside gravity: motors within their limits, losses, springs.
 
-    tau = limited(given + law(q, v)) - r(v) v,   r = damping + friction / sqrt(v^2 + slip^2)
+    tau = limited(given + law(q, v)) - r(v) v + springs(q),
+    r = damping + friction / sqrt(v^2 + slip^2)
 
 Dry friction has no value at rest; here it rises from zero over a slip of speed, so joints under
 less than their friction creep instead of sticking. Of explicit integrators the slip is the
@@ -26,6 +27,7 @@ from phipsi.model.model import Model
 from phipsi.scalars import Scalar, maximum, sqrt
 from phipsi.simulate.control import Law
 from phipsi.simulate.machines import Mechanism
+from phipsi.simulate.springs import Springs
 from phipsi.simulate.vectors import each, limited
 
 SLIP = 1e-4  # speed, rad/s or m/s: at least so much
@@ -86,6 +88,11 @@ class Forces:
         return friction
 
     @cached_property
+    def springs(self) -> Springs:
+        """Those of the joints."""
+        return Springs(self.model)
+
+    @cached_property
     def efforts(self) -> np.ndarray:
         """The largest force of each motor; infinite where the file gives none, or zero."""
         efforts = np.full(self.model.nv, np.inf)
@@ -144,7 +151,7 @@ class Forces:
         before: Any = None,
         ahead: float = 0.0,
     ) -> tuple[Any, Any]:
-        """The acceleration at a state, and all forces there beside gravity.
+        """The acceleration at a state, and all forces there that have no potential.
 
         Args:
             machine: what is moved.
@@ -154,15 +161,23 @@ class Forces:
                 strong, x is `ahead`.
         """
         tau = self.motors(machine, q, v, given)
+        pull = self.springs.force(q) if self.springs.joints else 0.0
         if not self.resist:
-            return machine.forward(q, v, tau), tau
+            return machine.forward(q, v, tau + pull), tau
         if not ahead:
             force = tau - self.resistance(v, given) * v
-            return machine.forward(q, v, force), force
+            return machine.forward(q, v, force + pull), force
         r, h = self.resistance(before, given), given["h"]
         x = ahead if ahead == 1.0 else each(_damped, h * given["mobility"] * r)
-        a = machine.forward(q, v, tau - r * before, x * h * r)
+        a = machine.forward(q, v, tau - r * before + pull, x * h * r)
         return a, tau - r * (before + x * h * a)
+
+    def energies(self, machine: Mechanism, q: Any, v: Any) -> tuple[Any, ...]:
+        """Those of the machine, the potential one with what is stored in its springs."""
+        kinetic, potential, *locked = machine.energies(q, v)
+        if self.springs.joints:
+            potential = potential + self.springs.energy(q)
+        return kinetic, potential, *locked
 
 
 def _damped(z: Scalar) -> Scalar:

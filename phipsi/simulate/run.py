@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from phipsi.dynamics.loops import check_open
 from phipsi.errors import InputError
 from phipsi.model.model import Model
 from phipsi.simulate.adaptive import AdaptiveRun
@@ -70,6 +71,7 @@ def simulate(
 
     Raises:
         InputError: for arguments of wrong shape, type or value.
+        ModelError: the machine has loops; says how to go on.
         SolveError: where the motion cannot be continued; says when, and which joint.
 
     >>> import phipsi as pp
@@ -84,6 +86,7 @@ def simulate(
     every = check_count("every", every)
     if every > steps:
         raise InputError(f"every is {every}, but there are {steps} steps of {h:.6g} s")
+    check_open(model, "simulate")
     asked = make_setup(model, q0, v0, control, integrator, h, steps, losses, limits, backend)
     bar = Progress(steps * h, progress)
     if asked.method.name in FIXED:
@@ -132,6 +135,7 @@ def rollout(
 
     Raises:
         InputError: for arguments of wrong shape, type or value.
+        ModelError: the machine has loops; says how to go on.
         SolveError: where a motion cannot be continued; says when, and which joint.
 
     >>> import numpy as np
@@ -151,6 +155,7 @@ def rollout(
         raise InputError(f"every is {every}, but there are {steps} steps")
     if callable(tau) and not isinstance(tau, type):
         raise InputError("tau: a rollout takes no function of (t, q, v); pp.simulate does")
+    check_open(model, "rollout")
     asked = make_setup(model, q0, v0, tau, integrator, dt, steps, losses, limits, backend)
     run = Run(asked, every, Progress(steps * asked.h, progress))
     return _trajectory(asked, run, every, run.go(), False)

@@ -99,6 +99,7 @@ class Setup:
         parts["q"][...], parts["v"][...] = self.q, self.v
         if "energy" in parts:
             parts["energy"][...] = self.held.machine.energy(self.q, self.v)
+            parts["energy"] += self.forces.springs.energy(self.q)
         return list(parts.values())
 
     def room(self, kept: int) -> tuple[np.ndarray, np.ndarray]:

@@ -274,7 +274,7 @@ def answering(ask: Ask, model: Model, forces: Forces, given: Sizes) -> Task:
 
     q, v = numbers("at", model.nq), numbers("speed", model.nv)
     if ask.what == "energies":
-        outputs = list(machine.energies(q, v))
+        outputs = list(forces.energies(machine, q, v))
         return Task(graph, ("at", "speed"), _entries(graph, outputs), tuple(machine.checks))
     parameters = {name: numbers(name, n) for name, n in given.items()}
     before = numbers("before", model.nv)

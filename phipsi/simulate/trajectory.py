@@ -25,6 +25,7 @@ from phipsi.simulate import dataset, files, plot
 from phipsi.simulate.given import About, checked_about, frozen, real_numbers, states
 from phipsi.simulate.interpolate import state_at
 from phipsi.simulate.labels import DERIVED
+from phipsi.simulate.springs import Springs
 
 if TYPE_CHECKING:
     import xarray
@@ -276,8 +277,8 @@ class Trajectory:
 
     @cached_property
     def potential_energy(self) -> np.ndarray:
-        """That of gravity, J, (*batch, T)."""
-        return self._follow(dynamics.potential_energy)
+        """That of gravity, and of springs in joints, J, (*batch, T)."""
+        return self._follow(_potential_energy)
 
     @cached_property
     def energy(self) -> np.ndarray:
@@ -413,6 +414,11 @@ class Trajectory:
         ['angle, rad', 'speed, rad/s']
         """
         return plot.draw(self, quantities, path)
+
+
+def _potential_energy(model: Model, q: np.ndarray) -> np.ndarray:
+    """That of gravity, and what is stored in springs."""
+    return dynamics.potential_energy(model, q) + Springs(model).energy(q)[..., 0]
 
 
 def _text(key: slice) -> str:

@@ -32,13 +32,16 @@ def view(
     block: bool = True,
     html: str | os.PathLike[str] | None = None,
     fps: float = 30.0,
+    collisions: bool = False,
 ) -> Viewer | Path | None:
     """Look at a machine or at a motion, in the browser.
 
     A machine has a slider for each joint; a motion has a time line, plays and
     pauses, faster and slower. Bodies are drawn by the shapes and meshes of
     their file; where there are none, by their inertia ellipsoids, joint axes
-    and lines from joint to joint. What cannot be shown is listed.
+    and lines from joint to joint. A joint that closes a loop has a mark on each
+    end, and a line between them where q does not close it. What cannot be shown
+    is listed.
 
     The page is served on 127.0.0.1: no other machine can reach it. Where no
     browser opens, its address is printed all the same. With `html` no page is
@@ -48,13 +51,15 @@ def view(
     Args:
         shown: the machine, or a trajectory.
         q: configuration of the machine, (nq,); by default its neutral one, moved into
-            the limits of the joints.
+            the limits of the joints unless that would open loops.
         member: of a batch of trajectories, counted through all its axes.
         port: of the page, 8080 by default; the next one if it is taken.
         open_browser: open the page, where there is a browser to do so.
         block: stay until Ctrl-C is pressed; False returns at once.
         html: the file to write instead.
         fps: frames in the file for each second of the motion.
+        collisions: show the shapes for contact too, in orange, the others seen through
+            them. The page can show and hide both; their meshes are read when shown.
 
     Returns:
         With `block` None; without it the Viewer, which has `.url`, `.set(q)` and
@@ -75,9 +80,9 @@ def view(
     <Viewer of 'planar arm of 2': http://127.0.0.1:...>
     """
     if html is not None:
-        _warn(write_page(html, shown, q, member, fps))
+        _warn(write_page(html, shown, q, member, fps, bool(collisions)))
         return Path(html)
-    viewer = Viewer(shown, q, member, port)
+    viewer = Viewer(shown, q, member, port, bool(collisions))
     _warn(viewer.problems)
     if open_browser and not open_page(viewer.url):
         print(f"no browser opens here; open this page in one: {viewer.url}", flush=True)

@@ -27,6 +27,7 @@ def write_page(
     q: ArrayLike | None = None,
     member: int = 0,
     fps: float = 30.0,
+    collisions: bool = False,
 ) -> list[str]:
     """Write a page that shows a machine, or plays a motion.
 
@@ -38,6 +39,7 @@ def write_page(
         q: configuration of the machine, (nq,).
         member: of a batch of motions.
         fps: frames for each second of the motion.
+        collisions: whether collision shapes are seen, too.
 
     Returns:
         A line for each shape that cannot be shown, and one if the page is large.
@@ -50,7 +52,7 @@ def write_page(
         raise InputError(f"view: fps is {fps!r}; expected frames a second, up to {MOST_FRAMES:g}")
     subject, target = subject_of(shown, q, member), checked_path(path)
     with replacing(target) as stream:  # what cannot be written is known at once
-        page, problems = render(subject, float(fps))
+        page, problems = render(subject, float(fps), collisions)
         data = page.encode()
         stream.write(data)
     if len(data) > LARGE:
@@ -61,7 +63,7 @@ def write_page(
     return problems
 
 
-def render(subject: Subject, fps: float) -> tuple[str, list[str]]:
+def render(subject: Subject, fps: float, collisions: bool = False) -> tuple[str, list[str]]:
     """The page as text, and a line for each shape that cannot be shown.
 
     viser makes it from what it would send to a browser: its server listens on
@@ -70,7 +72,7 @@ def render(subject: Subject, fps: float) -> tuple[str, list[str]]:
     model, poses = subject.model, subject.poses(subject.frames(fps))
     server = open_server(model.name)
     try:
-        scene = Scene(server, model, poses[0])
+        scene = Scene(server, model, poses[0], collisions)
         set_stage(server, scene, poses)
         film = server.get_scene_serializer()
         for pose in poses:

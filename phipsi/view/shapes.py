@@ -7,12 +7,24 @@ from typing import Any
 import numpy as np
 
 from phipsi.extras import need
-from phipsi.model.geometry import Box, Color, Cylinder, Mesh, Sphere, Visual
+from phipsi.model.geometry import (
+    Box,
+    Capsule,
+    Color,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Primitive,
+    Sphere,
+    Visual,
+)
+from phipsi.model.solids import bounds
 from phipsi.view.bounds import box_corners
 from phipsi.view.meshes import Surface, read_mesh
-from phipsi.view.skeleton import Ellipsoid, Rgb
+from phipsi.view.skeleton import BodyEllipsoid, Rgb
 
 GREY = (0.75, 0.75, 0.77, 1.0)  # of a shape without a colour
+MERIDIANS = 32  # of a capsule, a multiple of 4
 
 Options = dict[str, Any]  # of a node: its place, its colour
 
@@ -33,31 +45,67 @@ def add_visual(scene: Any, name: str, visual: Visual) -> tuple[list[Any], np.nda
     Raises:
         ModelError: the mesh file cannot be read.
     """
-    shape, color = visual.shape, visual.color
-    rotation, position = np.array(visual.placement.rotation), visual.placement.position
-    place: Options = {"wxyz": quaternions(rotation), "position": position}
+    shape, rotation = visual.shape, np.array(visual.placement.rotation)
+    place: Options = {"wxyz": quaternions(rotation), "position": visual.placement.position}
     if isinstance(shape, Mesh):
-        place["scale"] = shape.scale
-        surfaces = read_mesh(shape.path)
-        names = [name, *(f"{name} {i}" for i in range(2, len(surfaces) + 1))]
-        nodes = [
-            _add_surface(scene, each, surface, color, place)
-            for each, surface in zip(names, surfaces, strict=True)
-        ]
-        ends = np.concatenate([[x.vertices.min(0), x.vertices.max(0)] for x in surfaces])
-        corners = box_corners(ends.min(0), ends.max(0)) * shape.scale
+        nodes, corners = _add_mesh(scene, name, shape, visual.color, place)
     else:
-        options = place | paint(color or GREY)
-        match shape:
-            case Box(size):
-                nodes, half = [scene.add_box(name, dimensions=size, **options)], np.array(size) / 2
-            case Cylinder(radius, length):
-                nodes = [scene.add_cylinder(name, radius, length, **options)]
-                half = np.array([radius, radius, length / 2])
-            case Sphere(radius):
-                nodes, half = [scene.add_icosphere(name, radius, **options)], np.full(3, radius)
-        corners = box_corners(-half, half)
-    return nodes, corners @ rotation.T + position
+        nodes = [_add_primitive(scene, name, shape, place | paint(visual.color or GREY))]
+        corners = box_corners(*np.array(bounds(shape)))
+    return nodes, corners @ rotation.T + visual.placement.position
+
+
+def _add_mesh(
+    scene: Any, name: str, mesh: Mesh, color: Color | None, place: Options
+) -> tuple[list[Any], np.ndarray]:
+    """The handles of a mesh's surfaces, and the corners of the box around it."""
+    surfaces = read_mesh(mesh.path)
+    names = [name, *(f"{name} {i}" for i in range(2, len(surfaces) + 1))]
+    place = place | {"scale": mesh.scale}
+    nodes = [
+        _add_surface(scene, each, surface, color, place)
+        for each, surface in zip(names, surfaces, strict=True)
+    ]
+    ends = np.concatenate([[x.vertices.min(0), x.vertices.max(0)] for x in surfaces])
+    return nodes, box_corners(ends.min(0), ends.max(0)) * mesh.scale
+
+
+def _add_primitive(scene: Any, name: str, shape: Primitive, options: Options) -> Any:
+    match shape:
+        case Box(size):
+            return scene.add_box(name, dimensions=size, **options)
+        case Capsule(radius, length):
+            return scene.add_mesh_simple(name, *capsule_surface(radius, length), **options)
+        case Cylinder(radius, length):
+            return scene.add_cylinder(name, radius, length, **options)
+        case Ellipsoid(radii):
+            return scene.add_icosphere(name, 1.0, subdivisions=4, scale=radii, **options)
+        case Sphere(radius):
+            return scene.add_icosphere(name, radius, **options)
+
+
+def capsule_surface(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """The triangles of a capsule along z: vertices (n, 3) and faces (m, 3), seen from outside.
+
+    A globe of parallels and meridians, cut at its equator and moved apart.
+
+    >>> vertices, faces = capsule_surface(0.1, 1.0)
+    >>> vertices.max(axis=0), vertices.min(axis=0)
+    (array([0.1, 0.1, 0.6]), array([-0.1, -0.1, -0.6]))
+    """
+    quarter = np.linspace(0.0, 0.5 * np.pi, MERIDIANS // 4 + 1)
+    latitudes = np.concatenate([quarter - 0.5 * np.pi, quarter])  # the equator twice
+    longitudes = np.linspace(0.0, 2.0 * np.pi, MERIDIANS, endpoint=False)
+    north, east = (x.ravel() for x in np.meshgrid(latitudes, longitudes, indexing="ij"))
+    globe = np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
+    vertices = radius * globe.T
+    upper = len(vertices) // 2
+    vertices[:upper, 2] -= 0.5 * length
+    vertices[upper:, 2] += 0.5 * length
+    low = np.arange(len(vertices) - MERIDIANS).reshape(-1, MERIDIANS)
+    beside = np.roll(low, -1, axis=1)
+    squares = np.stack([low, beside, beside + MERIDIANS, low + MERIDIANS], axis=-1).reshape(-1, 4)
+    return vertices, np.concatenate([squares[:, [0, 1, 2]], squares[:, [0, 2, 3]]])
 
 
 def _add_surface(
@@ -69,7 +117,7 @@ def _add_surface(
     return scene.add_mesh_simple(name, surface.vertices, surface.faces, side="double", **options)
 
 
-def add_ellipsoid(scene: Any, name: str, ellipsoid: Ellipsoid, color: Rgb) -> Any:
+def add_ellipsoid(scene: Any, name: str, ellipsoid: BodyEllipsoid, color: Rgb) -> Any:
     """Draw an ellipsoid on the node above its name."""
     scale = tuple(float(radius) for radius in ellipsoid.radii)
     place = {"wxyz": quaternions(ellipsoid.axes), "position": ellipsoid.center}

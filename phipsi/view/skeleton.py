@@ -19,8 +19,8 @@ Rgb = tuple[int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipsoid:
-    """A solid ellipsoid.
+class BodyEllipsoid:
+    """An ellipsoid that stands for a body.
 
     Args:
         center: in the body's frame.
@@ -39,7 +39,7 @@ class Ellipsoid:
         return self.center + np.concatenate([reach, -reach])
 
 
-def inertia_ellipsoid(inertia: Inertia, size: float = 1.0) -> Ellipsoid | None:
+def inertia_ellipsoid(inertia: Inertia, size: float = 1.0) -> BodyEllipsoid | None:
     """The solid ellipsoid of even density with the same mass and inertia.
 
     About its centre it has the moment I_x = m (b^2 + c^2) / 5 about its axis x,
@@ -66,7 +66,7 @@ def inertia_ellipsoid(inertia: Inertia, size: float = 1.0) -> Ellipsoid | None:
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] *= -1.0
     thinnest = max(THINNEST * radii.max(), POINT_MASS * size if not radii.any() else 0.0)
-    return Ellipsoid(np.array(inertia.com), axes, np.maximum(radii, thinnest))
+    return BodyEllipsoid(np.array(inertia.com), axes, np.maximum(radii, thinnest))
 
 
 def joint_axes(kind: JointKind) -> np.ndarray:

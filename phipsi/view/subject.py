@@ -68,7 +68,7 @@ def subject_of(shown: Model | Trajectory, q: ArrayLike | None = None, member: in
     Args:
         shown: a machine or a trajectory.
         q: configuration of a machine, (nq,); by default its neutral one, moved into
-            the limits of the joints.
+            the limits of the joints unless that would open loops.
         member: which of a batch, counted through all its axes.
 
     Raises:
@@ -99,6 +99,9 @@ def one_configuration(model: Model, q: ArrayLike) -> np.ndarray:
 def resting(model: Model) -> np.ndarray:
     """The neutral configuration, moved into the limits of the joints.
 
+    A machine with loops stays as it is: files put it together in that configuration, and
+    to move one joint would open its loops.
+
     >>> import phipsi as pp
     >>> builder = pp.ModelBuilder()
     >>> builder.add_body("knee", limits=pp.Limits(0.2, 2.0), mass=1.0, com=(1, 0, 0))
@@ -106,6 +109,8 @@ def resting(model: Model) -> np.ndarray:
     array([0.2])
     """
     q = model.neutral()
+    if model.is_closed:
+        return q
     for joint in model.leaders:
         if joint.kind.nq == 1:
             q[joint.q] = np.clip(q[joint.q], joint.limits.lower, joint.limits.upper)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -15,7 +16,7 @@ from phipsi.model.model import Model
 from phipsi.simulate.trajectory import Trajectory
 from phipsi.view.panel import JointPanel
 from phipsi.view.player import Player
-from phipsi.view.scene import WHERE, Scene
+from phipsi.view.scene import WHERE, Scene, Where
 from phipsi.view.server import HOST, close_server, free_port, open_server
 from phipsi.view.stage import set_stage
 from phipsi.view.subject import one_configuration, subject_of
@@ -31,11 +32,11 @@ class Viewer:
         q: configuration of the machine at first, (nq,).
         member: of a batch of motions, at first.
         port: of the page, or the next one that is free.
+        collisions: whether collision shapes are seen at first, too.
 
     Attributes:
         name: of the machine.
         url: of the page.
-        problems: a line for each shape that cannot be shown.
     """
 
     def __init__(
@@ -44,29 +45,37 @@ class Viewer:
         q: ArrayLike | None = None,
         member: int = 0,
         port: int | None = None,
+        collisions: bool = False,
     ):
         subject = subject_of(shown, q, member)
         self._model, self.name = subject.model, subject.model.name
         self._player: Player | None = None
         self._panel: JointPanel | None = None
+        self._choices: dict[str, Any] = {}  # of what is shown, by their labels
+        self._list: Any = None  # of what is not shown, on the page
         poses = subject.poses(subject.samples())
         self._server: Any = open_server(self.name, free_port(port))
         atexit.register(self.close)
         try:
             gui = self._server.gui
             gui.main_panel.dock_right()
-            self._scene = Scene(self._server, self._model, poses[0])
+            self._scene = Scene(self._server, self._model, poses[0], collisions)
             self._ground = set_stage(self._server, self._scene, poses)
             if isinstance(shown, Trajectory):
                 self._player = Player(gui, shown, member, self._move)
             else:
                 self._panel = JointPanel(gui, self._model, subject.q, self._move)
-            self._add_choices(gui)
+            self._add_choices(gui, collisions)
+            self._list_problems()
         except BaseException:
             self.close()
             raise
         self.url = f"http://{HOST}:{self._server.get_port()}"
-        self.problems = tuple(self._scene.problems)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """A line for each shape that cannot be shown."""
+        return tuple(self._scene.problems)
 
     def set(self, q: ArrayLike) -> None:
         """Show a configuration, (nq,). A motion that plays is paused.
@@ -110,21 +119,40 @@ class Viewer:
     def _move(self, q: np.ndarray) -> None:
         self._scene.move(dynamics.body_poses(self._model, q))
 
-    def _add_choices(self, gui: Any) -> None:
-        """What is shown, and what cannot be."""
+    def _add_choices(self, gui: Any, collisions: bool) -> None:
+        """What is shown."""
         scene, ground = self._scene, self._ground
         with gui.add_folder("Show", expand_by_default=False):
-            shapes = gui.add_checkbox("Shapes", True)
+            self._add_box(gui, "Shapes", True, lambda on: scene.show("shapes", _all_or_none(on)))
+            if self._model.collisions:
+                self._add_box(gui, "Collision shapes", collisions, self._show_collisions)
+            if self._model.closures:
+                self._add_box(gui, "Loops", True, scene.loops.show)
             inertias = gui.add_dropdown("Inertias", WHERE, initial_value=WHERE[0])
             joints = gui.add_dropdown("Joint axes", WHERE, initial_value=WHERE[0])
-            frames = gui.add_checkbox("Frames", False)
-            grid = gui.add_checkbox("Ground", True)
-        shapes.on_update(lambda _: scene.show("shapes", "all" if shapes.value else "none"))
+            self._add_box(gui, "Frames", False, scene.show_frames)
+            self._add_box(gui, "Ground", True, lambda on: setattr(ground, "visible", on))
         inertias.on_update(lambda _: scene.show("inertias", inertias.value))
         joints.on_update(lambda _: scene.show("joints", joints.value))
-        frames.on_update(lambda _: scene.show_frames(frames.value))
-        grid.on_update(lambda _: setattr(ground, "visible", grid.value))
-        if scene.problems:
-            with gui.add_folder("Not shown", expand_by_default=False):
-                lines = (" ".join(line.split()) for line in scene.problems)
-                gui.add_markdown("\n".join(f"    {line}" for line in lines))  # as it stands
+
+    def _add_box(self, gui: Any, label: str, on: bool, changed: Callable[[bool], None]) -> None:
+        box = self._choices[label] = gui.add_checkbox(label, on)
+        box.on_update(lambda _: changed(box.value))
+
+    def _show_collisions(self, shown: bool) -> None:
+        self._scene.show("collisions", _all_or_none(shown))
+        self._list_problems()
+
+    def _list_problems(self) -> None:
+        """What cannot be shown, on the page."""
+        lines = (" ".join(line.split()) for line in self._scene.problems)
+        text = "\n".join(f"    {line}" for line in lines)  # as it stands
+        if text and self._list is None:
+            with self._server.gui.add_folder("Not shown", expand_by_default=False):
+                self._list = self._server.gui.add_markdown(text)
+        elif text and self._list.content != text:
+            self._list.content = text
+
+
+def _all_or_none(shown: bool) -> Where:
+    return "all" if shown else "none"

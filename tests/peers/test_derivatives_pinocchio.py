@@ -3,9 +3,9 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from peers.robots import read
 from peers.test_dynamics_pinocchio import check
 from peers.test_machine_code_pinocchio import SOLO, UR5, named
-from peers.test_real_robots import read
 
 import phipsi as pp
 from phipsi.operators import C, Mass, T

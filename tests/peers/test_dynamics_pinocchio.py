@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from machines import machines_with_states, random_machine, random_state
 from peers.answers import Answers
+from peers.robots import MACHINES, read
 from peers.test_random_machines import KINDS, in_pinocchio
-from peers.test_real_robots import MACHINES, read
 
 import phipsi as pp
 
@@ -110,14 +110,14 @@ def tolerance_of(peer, q, v):
 
 
 @on_random_machines
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_kinematics_of_random_machines(machine):
     model, q, v = machine
     check_kinematics(model, in_pinocchio(model), q, v)
 
 
 @on_random_machines
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_masses_of_random_machines(machine):
     model, q, v = machine
     peer = in_pinocchio(model)
@@ -125,7 +125,7 @@ def test_masses_of_random_machines(machine):
 
 
 @on_random_machines
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_forces_and_motions_of_random_machines(machine):
     model, q, v = machine
     peer = in_pinocchio(model)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from peers import pinocchio_bridge
 from peers.projected import BIAS, FORWARD, INVERSE, MASS
+from peers.robots import FOLDER, read
 from peers.test_dynamics_pinocchio import check
-from peers.test_real_robots import FOLDER, read
 from test_kernel import FRAME, frames, on_linux, on_x86, task_of, undefined_symbols
 
 import phipsi as pp

@@ -8,8 +8,8 @@ import machines
 import mujoco
 import numpy as np
 import pytest
+from peers.robots import FOLDER
 from peers.test_mujoco import in_mujoco, state_in_mujoco
-from peers.test_real_robots import FOLDER
 
 import phipsi as pp
 from phipsi import joints

@@ -1,0 +1,1 @@
+"""Machines in files: what people have, read with nothing lost in silence."""

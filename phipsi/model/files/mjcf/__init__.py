@@ -1,0 +1,1 @@
+"""MJCF files: checked, handed to MuJoCo, and taken over from it."""

@@ -1,0 +1,1 @@
+"""SDF files: models, worlds, frames, joints, loops."""

@@ -1,0 +1,246 @@
+"""`save_urdf`: a machine as a URDF file, from which it can be read again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+from xml.sax.saxutils import quoteattr
+
+from phipsi.errors import InputError, ModelError
+from phipsi.model.files.urdf import elements as urdf
+from phipsi.model.files.urdf.expressible import lost_in_urdf, unwritable_in_urdf
+from phipsi.model.geometry import Visual
+from phipsi.model.inertia import MASSLESS, Inertia
+from phipsi.model.joints import Free
+from phipsi.model.model import Frame, Joint, Model
+from phipsi.model.tree import WORLD, WORLD_NAME
+from phipsi.whole_file import replacing
+
+ROOT_JOINT = "root"  # what `load` calls the free joint of base="free"
+DRAKE = "http://drake.mit.edu"
+
+_Placed = TypeVar("_Placed", Frame, Visual)
+
+
+def save_urdf(model: Model, path: str | os.PathLike[str], strict: bool = True) -> None:
+    """Write a machine as a URDF file; `pp.load` reads the same machine from it.
+
+    All numbers come back bit by bit: inertias are written in link axes, and the
+    angles of a rotation are looked for until they give its matrix. A matrix that no
+    angles give, as the product of two, is met as closely as it is a rotation, to about
+    1e-15 in each entry, and bit by bit from then on.
+
+    What welding has merged stays merged: a link that lives on as a frame is
+    written as a link without mass on a fixed joint. Otherwise:
+
+    - A machine whose one root hangs on a free joint "root" at the world's origin,
+      as `load` makes it with base="free", is written without that joint, as is the
+      custom of URDF; load it with base="free". Other free joints are floating ones.
+    - Several roots hang on a link "world" without mass, which is the world again.
+      Mass that is welded to the world is on the first frame that lies on the world's;
+      if there is none, on a link "base" that is written for it.
+    - A joint that turns without ends is continuous in URDF, and one with ends is
+      revolute, whatever it was. Other limits that are infinite are written as the
+      largest number there is, and are infinite again when phipsi reads them.
+    - Frames come back in the order of the tree, after a root that is one.
+    - Shapes stand on the body that carries them, meshes by the path that was found
+      when the machine was loaded. From a file that lies elsewhere, they are found again
+      with `packages=` of `load`.
+    - Gears and the inertias of rotors are <transmission> elements.
+
+    What URDF does not know is refused before anything is written: joints of more
+    kinds, closures, couplings, springs, keyframes, a gravity of one's own.
+
+    Args:
+        model: the machine.
+        path: of the file; one that is there is replaced, whole or not at all.
+        strict: with False, what is beside the tree and its joints is left out, and a
+            comment in the file tells of it.
+
+    Raises:
+        ModelError: the machine has what URDF cannot express; the message names all of it.
+        InputError: the file cannot be written.
+
+    >>> import os, tempfile
+    >>> import phipsi as pp
+    >>> arm = pp.examples.planar_arm(2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "arm.urdf")
+    ...     save_urdf(arm, file)
+    ...     again = pp.load(file)
+    >>> again.bodies == arm.bodies, again.frames == arm.frames
+    (True, True)
+    """
+    if not isinstance(model, Model):
+        raise InputError(f"save_urdf: model is {model!r}; expected a Model")
+    unwritable, lost = unwritable_in_urdf(model), lost_in_urdf(model)
+    if unwritable or (lost and strict):
+        raise ModelError(_refusal(model, unwritable, lost))
+    text = "".join(f"{line}\n" for line in _Writer(model).lines(lost))
+    with replacing(path) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+def _refusal(model: Model, unwritable: Sequence[str], lost: Sequence[str]) -> str:
+    what = f"save_urdf: URDF cannot express {'; '.join([*unwritable, *lost])} of {model.name!r}"
+    if unwritable:
+        return f"{what}; change that, or keep the machine by pickle.dumps(model), which keeps all"
+    return f"{what}; strict=False leaves it out and says so in the file"
+
+
+class _Writer:
+    """Writes one machine."""
+
+    def __init__(self, model: Model):
+        self._model = model
+        names = {body.name for body in model.bodies} | {frame.name for frame in model.frames}
+        self._names = _Names(names)
+        self._joint_names = _Names({joint.name for joint in model.joints} | {ROOT_JOINT})
+        self._floats = _is_floating(model)
+        self._root = self._find_root()
+        self._frames = _by_body(frame for frame in model.frames if frame.name != self._root)
+        self._visuals, self._collisions = _by_body(model.visuals), _by_body(model.collisions)
+        self._number_of = {frame.name: k for k, frame in enumerate(model.frames)}
+        self._first = self._first_frames()
+
+    def lines(self, lost: Sequence[str]) -> Iterator[str]:
+        """The lines of the file."""
+        model = self._model
+        yield '<?xml version="1.0" encoding="utf-8"?>'
+        if self._floats:
+            yield '<!-- This machine floats: phipsi.load(..., base="free") -->'
+        if lost:
+            yield f"<!-- Left out, for URDF cannot express it: {_comment('; '.join(lost))} -->"
+        inside = [*self._tree()]
+        for joint in model.joints:
+            inside += urdf.transmission(joint)
+        start = f'robot name={quoteattr(model.name)} xmlns:drake="{DRAKE}"'
+        yield from urdf.element(start, inside)
+
+    def _find_root(self) -> str:
+        """The name of the root link."""
+        model = self._model
+        if self._floats:
+            return model.bodies[0].name
+        for frame in model.frames:
+            if frame.body == WORLD and urdf.is_here(frame.placement):
+                return frame.name
+        return WORLD_NAME if model.base_inertia.vanishes else self._names.unused("base")
+
+    # -- the tree
+
+    def _tree(self) -> Iterator[str]:
+        """Links and joints: bodies in their order, frames in theirs where that is possible."""
+        model = self._model
+        if not self._floats:
+            yield from self._link(self._root, model.base_inertia, WORLD)
+        stack: list[int | Frame] = list(reversed(self._carried(WORLD)))
+        while stack:
+            each = stack.pop()
+            if isinstance(each, Frame):
+                yield from urdf.element(f"link name={quoteattr(each.name)}", [])
+                yield from self._weld(each)
+                continue
+            body = model.bodies[each]
+            yield from self._link(body.name, body.inertia, each)
+            if not (self._floats and body.parent == WORLD):
+                yield from self._joint(each)
+            stack += reversed(self._carried(each))
+
+    def _carried(self, body: int) -> list[int | Frame]:
+        """The frames and bodies on a body, in the order in which a reader numbers both."""
+        tree, frames = self._model.tree, list(reversed(self._frames.get(body, ())))
+        carried: list[int | Frame] = []
+        for child in tree.roots if body == WORLD else tree.children[body]:
+            while frames and self._number_of[frames[-1].name] < self._first.get(child, -1):
+                carried.append(frames.pop())
+            carried.append(child)
+        return [*carried, *reversed(frames)]
+
+    def _first_frames(self) -> dict[int, int]:
+        """For each body: the number of the first frame on it, or outboard of it."""
+        first = {k: self._number_of[frames[0].name] for k, frames in self._frames.items()}
+        tree = self._model.tree
+        for k in tree.tip_to_base:
+            parent = tree.parent[k]
+            if k in first and parent != WORLD:
+                first[parent] = min(first[k], first.get(parent, first[k]))
+        return first
+
+    def _name_of(self, body: int) -> str:
+        return self._root if body == WORLD else self._model.bodies[body].name
+
+    # -- its parts
+
+    def _link(self, name: str, inertia: Inertia, body: int) -> Iterator[str]:
+        """A <link>: a body, or the world."""
+        inside = [] if inertia == MASSLESS else [*urdf.inertial(inertia)]
+        for tag, shapes in (("visual", self._visuals), ("collision", self._collisions)):
+            for shape in shapes.get(body, ()):
+                inside += urdf.visual(tag, shape)
+        yield from urdf.element(f"link name={quoteattr(name)}", inside)
+
+    def _weld(self, frame: Frame) -> Iterator[str]:
+        """The fixed joint of a frame."""
+        name = self._joint_names.unused(f"{frame.name}_joint")
+        ends = urdf.ends(self._name_of(frame.body), frame.name)
+        inside = [*ends, *urdf.origin(frame.placement)]
+        yield from urdf.element(f'joint name={quoteattr(name)} type="fixed"', inside)
+
+    def _joint(self, k: int) -> Iterator[str]:
+        """The joint of a body."""
+        body, joint = self._model.bodies[k], self._model.joints[k]
+        inside = [
+            *urdf.ends(self._name_of(body.parent), body.name),
+            *urdf.origin(joint.placement),
+            *urdf.axis(joint.kind),
+            *urdf.limit(joint),
+            *urdf.dynamics(joint),
+        ]
+        if joint.mimic is not None:
+            leader = self._model.joints[joint.mimic.source].name
+            inside += urdf.mimic(leader, joint.mimic)
+        start = f'joint name={quoteattr(joint.name)} type="{urdf.type_of(joint)}"'
+        yield from urdf.element(start, inside)
+
+
+class _Names:
+    """Names that are taken, and others."""
+
+    def __init__(self, taken: set[str]):
+        self._taken = taken
+
+    def unused(self, name: str) -> str:
+        """The name, with a number if it is taken; it is taken from now on."""
+        candidate, k = name, 2
+        while candidate in self._taken:
+            candidate, k = f"{name}_{k}", k + 1
+        self._taken.add(candidate)
+        return candidate
+
+
+def _is_floating(model: Model) -> bool:
+    """Whether all of the machine hangs on a free joint as base="free" makes it."""
+    if len(model.tree.roots) != 1 or not model.base_inertia.vanishes:
+        return False
+    root = model.joints[0]
+    if any(shape.body == WORLD for shape in (*model.visuals, *model.collisions)):
+        return False
+    if any(frame.body == WORLD for frame in model.frames):
+        return False
+    plain = Joint(ROOT_JOINT, Free(), root.placement, root.q, root.v, root.rows)
+    return root == plain and urdf.is_here(root.placement)
+
+
+def _by_body(things: Iterable[_Placed]) -> dict[int, list[_Placed]]:
+    """What is on each body, or on the world, in its order."""
+    found: dict[int, list[_Placed]] = {}
+    for each in things:
+        found.setdefault(each.body, []).append(each)
+    return found
+
+
+def _comment(text: str) -> str:
+    """Text that may stand in a comment."""
+    return text.replace("--", "- -")

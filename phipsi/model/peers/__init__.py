@@ -1,0 +1,1 @@
+"""Models of other packages: taken over, and their numbers turned into ours and back."""

@@ -1,0 +1,1 @@
+"""Machines of MuJoCo, and its coordinates."""

@@ -1,0 +1,1 @@
+"""Machines of Pinocchio, and its coordinates."""

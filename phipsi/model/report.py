@@ -1,0 +1,179 @@
+"""What became of every part of a file, and what no machine can have.
+
+Each line of a report is a text that knows more: its status, file and line.
+
+    used         it is in the machine
+    merged       it was welded to another body, and is a frame there
+    kept         it does not move the machine; it is kept for whoever asks
+    ignored      it does not concern motion, or nobody knows what it means
+    refused      it cannot be honoured, and the machine is without it
+    implausible  it is in the machine as written, though no machine can have it
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Literal, overload
+
+Status = Literal["used", "merged", "kept", "ignored", "refused", "implausible"]
+STATUSES: tuple[Status, ...] = ("used", "merged", "kept", "ignored", "refused", "implausible")
+NOTABLE: tuple[Status, ...] = ("refused", "implausible")
+
+Place = tuple[str, int]  # a file and a line in it
+
+
+class Remark(str):
+    """One line of a report: a text that begins with file and line.
+
+    Args:
+        status: one of `STATUSES`.
+        message: what is to be said.
+        place: file and line that it is about; None for what was given in Python.
+        element: of the file, as `<joint 'elbow'>`.
+        notable: whether one should read it; by default what is refused or implausible.
+
+    >>> Remark("kept", "a camera", ("robot.urdf", 12))
+    'robot.urdf:12: a camera'
+    """
+
+    status: Status
+    file: str
+    line: int
+    element: str
+    notable: bool
+
+    def __new__(
+        cls,
+        status: Status,
+        message: str,
+        place: Place | None = None,
+        element: str = "",
+        notable: bool | None = None,
+    ) -> Remark:
+        made = super().__new__(cls, f"{place[0]}:{place[1]}: {message}" if place else message)
+        made.status = status
+        made.file, made.line = place or ("", 0)
+        made.element = element
+        made.notable = status in NOTABLE if notable is None else notable
+        return made
+
+
+class Report(Sequence[Remark]):
+    """What became of each part of a file, in its order, and what is odd about it.
+
+    A report of a file has a line for each of its elements; `remarks` are the
+    lines to read. It is made when somebody looks at it.
+
+    Args:
+        lines: the remarks; or a function without arguments that makes them.
+
+    >>> import phipsi as pp
+    >>> builder = pp.ModelBuilder("demo", strict=False)
+    >>> builder.add_body("plate", mass=1.0, inertia=(1, 1, 3))
+    >>> print(builder.build().report)
+    1 implausible
+    body 'plate': its principal moments break the triangle inequality: 1 + 1 < 3
+    """
+
+    def __init__(self, lines: Iterable[Remark] | Callable[[], Iterable[Remark]] = ()):
+        self._make = lines if callable(lines) else None
+        if not callable(lines):
+            self._lines = tuple(lines)
+
+    @cached_property
+    def _lines(self) -> tuple[Remark, ...]:
+        assert self._make is not None
+        return tuple(self._make())
+
+    @cached_property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What one should read: what is refused, implausible, unknown or renamed."""
+        return tuple(line for line in self._lines if line.notable)
+
+    def of(self, *statuses: Status) -> tuple[Remark, ...]:
+        """The lines of these statuses."""
+        return tuple(line for line in self._lines if line.status in statuses)
+
+    @property
+    def used(self) -> tuple[Remark, ...]:
+        """What is in the machine."""
+        return self.of("used")
+
+    @property
+    def merged(self) -> tuple[Remark, ...]:
+        """What was welded to another body."""
+        return self.of("merged")
+
+    @property
+    def kept(self) -> tuple[Remark, ...]:
+        """What is kept and does not move the machine."""
+        return self.of("kept")
+
+    @property
+    def ignored(self) -> tuple[Remark, ...]:
+        """What was left out: it does not concern motion, or nobody knows what it means."""
+        return self.of("ignored")
+
+    @property
+    def refused(self) -> tuple[Remark, ...]:
+        """What the machine is without, because it cannot be honoured."""
+        return self.of("refused")
+
+    @property
+    def implausible(self) -> tuple[Remark, ...]:
+        """What is in the machine, though no machine can have it."""
+        return self.of("implausible")
+
+    @property
+    def counts(self) -> dict[Status, int]:
+        """How many lines each status has."""
+        found = Counter(line.status for line in self._lines)
+        return {status: found[status] for status in STATUSES if found[status]}
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{count:,} {status}" for status, count in self.counts.items())
+        return "\n".join((counts or "nothing to report", *self.remarks))
+
+    def __repr__(self) -> str:
+        return f"<Report: {str(self).splitlines()[0]}; {len(self.remarks)} to read in .remarks>"
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[Remark]:
+        return iter(self._lines)
+
+    @overload
+    def __getitem__(self, k: int) -> Remark: ...
+    @overload
+    def __getitem__(self, k: slice) -> tuple[Remark, ...]: ...
+    def __getitem__(self, k: int | slice) -> Any:
+        return self._lines[k]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Report) and self._lines == other._lines
+
+    def __hash__(self) -> int:
+        return hash(self._lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _report_of, ([_parts(line) for line in self._lines],)
+
+
+NOTHING = Report()
+
+
+def _parts(line: Remark) -> tuple[Any, ...]:
+    return str(line), line.status, line.file, line.line, line.element, line.notable
+
+
+def _report_of(parts: Sequence[tuple[Any, ...]]) -> Report:
+    """A report that was pickled."""
+    lines = []
+    for text, status, file, number, element, notable in parts:
+        line = Remark(status, text, None, element, notable)
+        line.file, line.line = file, number
+        lines.append(line)
+    return Report(lines)
