@@ -45,6 +45,9 @@ class SolveError(PhipsiError):
     """A singular machine or closure: no unique solution exists."""
 
 
+LONGEST_NAME = 150  # characters, of names that are compared and shown: files have any
+
+
 def name_choices(wrong: str, valid: Iterable[str], limit: int = 12) -> str:
     """The end of a sentence that lists the valid names, the nearest one first.
 
@@ -53,7 +56,7 @@ def name_choices(wrong: str, valid: Iterable[str], limit: int = 12) -> str:
     >>> name_choices("knee", ["shoulder", "elbow"])
     "valid names: 'shoulder', 'elbow'"
     """
-    names = list(valid)
+    wrong, names = wrong[:LONGEST_NAME], [name[:LONGEST_NAME] for name in valid]
     shown = ", ".join(repr(name) for name in names[:limit]) or "(none)"
     if len(names) > limit:
         shown += f", ... ({len(names)} in all)"

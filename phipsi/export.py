@@ -29,7 +29,9 @@ def export(
     """An expression on a machine as a function, or as formulas, of another package.
 
     Every target is made from the loops that machine code is made from, and gives the same
-    numbers. A header for C is written by `Function.export_c`.
+    numbers. A header for C is written by `Function.export_c`. Operators are those of the tree:
+    of a machine with closures or couplings `Mass.inv @ (T - C)` is the motion of its tree, which
+    `forward_dynamics` refuses to answer with, and not its own.
 
     Args:
         model: the machine.

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 NUMBER = re.compile(rb"-?\d+(\.\d+)?([eE][-+]?\d+)?")
 WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 TAG = re.compile(rb"<[^<>]*>")
+OPENING = re.compile(rb"<([A-Za-z_][\w:.-]*)(?:\s[^<>]*[^<>/]|)>")
 LINE = re.compile(rb"[^\n]*\n")
 
 ODD_NUMBERS = [
@@ -87,9 +88,20 @@ def nest(draw, text: bytes) -> bytes:
     return text[:where] + tag * draw(st.sampled_from([2, 50, 20_000])) + text[where:]
 
 
+def nest_itself(draw, text: bytes) -> bytes:
+    """An element in one of its own tag: empty in two ways, with children, or as a comment."""
+    found = list(OPENING.finditer(text))
+    if not found:
+        return text
+    opening = draw(st.sampled_from(found))
+    insides = [b"<%s/>", b"<%s a='>'/>", b"<%s></%s >", b"<%s><x/></%s>", b"<!-- <%s> -->"]
+    inside = draw(st.sampled_from(insides)).replace(b"%s", opening[1])
+    return text[: opening.end()] + inside + text[opening.end() :]
+
+
 CHANGES = [
     *(change_number, change_number, change_word, change_word, drop_tag, drop_line, move_line),
-    *(cut, insert_bytes, encode, nest),
+    *(cut, insert_bytes, encode, nest, nest_itself, nest_itself),
 ]
 
 

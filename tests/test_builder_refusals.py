@@ -37,6 +37,14 @@ SKEWED = [[1.0, 0.1, 0.0], [0.2, 1.0, 0.0], [0.0, 0.0, 1.0]]
 MIRROR = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]]
 
 REFUSED = {  # what is done to a builder that holds 'a', and what the message says
+    # losses and limits, which lenient builders keep
+    "damping negative": (add(damping=-0.5), "its joint has the damping -0.5, below 0; losses take"),
+    "friction negative": (add(friction=-1), "its joint has the friction -1, below 0; losses take"),
+    "velocity limit negative": (
+        add(limits=pp.Limits(velocity=-2.0)),
+        "its velocity limit is -2, below 0; give the size of the largest it can do, or keep it",
+    ),
+    "effort limit negative": (add(limits=pp.Limits(effort=-3.0)), "its effort limit is -3, below"),
     # masses
     "mass with a unit": (add(mass="3 kg"), "mass is '3 kg'; expected a finite number in kilograms"),
     "mass None": (add(mass=None), "mass is None; expected a finite number in kilograms"),
@@ -367,6 +375,10 @@ def line_of(body, part):
 
 
 PARTS = {  # which part of a body each refusal is about
+    "damping negative": "dynamics",
+    "friction negative": "dynamics",
+    "velocity limit negative": "limits",
+    "effort limit negative": "limits",
     "mass negative": "inertia",
     "com NaN": "inertia",
     "triangle inequality": "inertia",
@@ -397,6 +409,14 @@ def test_reader_of_a_file_gives_each_refusal_its_place(case, part):
             REFUSED[case][0](builder)
     assert str(caught.value).startswith(f"robot.txt:{part}: body ")
     assert (IMPOSSIBLE | REFUSED)[case][1] in str(caught.value)
+
+
+@pytest.mark.parametrize("case", ["body twice", "frame like a body"])
+def test_reader_of_a_file_gives_a_name_that_is_taken_its_place(case):
+    builder = pp.ModelBuilder("machine", where=line_of)
+    builder.add_body("a", **BAR)
+    with pytest.raises(ModelError, match=r"^robot\.txt:body: (body|frame) 'a': the name 'a' is ta"):
+        NAMES[case][0](builder)
 
 
 def test_reader_of_a_file_gives_each_line_of_the_report_its_place():

@@ -98,7 +98,7 @@ def test_choices_are_those_of_the_library():
 WRONG = {
     "no such file": ("info robot.urdf", 1, "robot.urdf: no such file"),
     "a directory": ("info drawer", 1, "drawer: this is a directory; give the file in it"),
-    "no XML": ("simulate broken.urdf", 1, "broken.urdf:1: broken XML"),
+    "no XML": ("simulate broken.urdf", 1, "broken.urdf:1: the file ends before"),
     "no machine": ("view spacecarft", 1, "did you mean 'spacecraft'? Valid names: 'spacecraft'"),
     "bundled, read otherwise": (
         "info puma560 --base free",
@@ -137,7 +137,7 @@ WRONG = {
     "no states": ("check puma560 --states 0", 1, "--states is 0; expected a whole number, one"),
     "half a state": ("check puma560 --states 1.5", 2, "--states: '1.5' is no whole number. See"),
     "negative states' seed": ("check puma560 --seed -1", 1, "--seed is -1; expected a whole"),
-    "broken, to check": ("check broken.urdf --json", 1, "broken.urdf:1: broken XML"),
+    "broken, to check": ("check broken.urdf --json", 1, "broken.urdf:1: the file ends"),
     "unknown status": ("info gripper.urdf --report usd", 2, 'Did you mean "used"?'),
     "odd and strict": ("info gripper.urdf --strict", 1, "keep it without --strict"),
     "nothing to time": ("bench alone.urdf", 1, "nothing moves in 'alone'"),

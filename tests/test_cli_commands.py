@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from commands import GRIPPER, call, facts_of
+from commands import FOUR_BAR, GRIPPER, call, facts_of
 from numpy.testing import assert_allclose, assert_array_equal
 
 import phipsi as pp
@@ -47,6 +47,22 @@ def test_file_comes_before_a_bundled_machine_of_its_name(folder):
 
 
 # -- simulate --------------------------------------------------------------------------
+
+
+def test_loops_are_left_open_on_demand_and_said_so(capsys, folder):
+    (folder / "four_bar.sdf").write_text(FOUR_BAR)
+    code, out, err = call(capsys, "simulate", "four_bar.sdf", *SHORT)
+    assert (code, out) == (1, "")
+    assert "'four bar' has loops (closures 'loop')" in err and "--open leaves them open" in err
+    assert "model.opened()" not in err
+    code, out, err = call(capsys, "simulate", "four_bar.sdf", *SHORT, "--open", "--out", "run.npz")
+    assert (code, err) == (0, "")
+    assert facts_of(out)["loops"] == "left open: the tree moves alone"
+    tree = pp.load("four_bar.sdf").opened()
+    expected = pp.simulate(tree, *start_of(tree, None), 0.02)
+    assert_array_equal(Trajectory.load("run.npz", tree).q, expected.q)
+    assert "loops" not in facts_of(call(capsys, "simulate", "gripper.urdf", *SHORT, "--open").out)
+
 
 SHORT = ("--duration", "0.02")
 

@@ -214,6 +214,31 @@ def test_closed_file_is_told_with_its_loop(capsys, folder):
 # -- the report ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (("--report", "gripper.urdf"), ("gripper.urdf", "--report")),
+        (("--report", "kept", "gripper.urdf"), ("gripper.urdf", "--report", "kept")),
+        (("--report", "gripper.urdf", "kept"), ("gripper.urdf", "--report", "kept")),
+        (
+            ("--base", "free", "--report", "gripper.urdf", "--strict"),
+            ("gripper.urdf", "--base", "free", "--strict", "--report"),
+        ),
+        (("--report", "puma560"), ("puma560", "--report")),
+        (("--report", "chain:2"), ("chain:2", "--report")),
+    ],
+)
+def test_file_may_come_after_the_report(capsys, folder, words, same):
+    told = call(capsys, "info", *words)
+    assert told == call(capsys, "info", *same)
+    assert "of the report\n" in told.out or "triangle inequality" in told.err  # as --strict
+
+
+def test_report_of_nothing_asks_for_a_file(capsys, folder):
+    told = call(capsys, "info", "--report", "used")
+    assert told.code == 2 and "FILE requires an argument" in told.err
+
+
 def test_every_line_of_the_report_is_shown_on_demand(capsys, folder):
     report = pp.load("gripper.urdf").report
     out = call(capsys, "info", "gripper.urdf", "--report").out

@@ -4,14 +4,16 @@ The machine is a four-bar in the plane of x and z: a crank, a coupler on it, and
 coupler pinned to the end of the rocker. Its tree has three freedoms, the machine one.
 """
 
+import inspect
 import math
+import re
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import phipsi as pp
-from phipsi.operators import H, M, phi
+from phipsi.operators import C, D, H, M, Mass, T, phi
 
 HINGE = pp.joints.Revolute((0, -1, 0))  # lifts x towards z
 G = 9.81
@@ -195,9 +197,42 @@ RIGHT = {
     "bias_force": lambda model, q, v, w: pp.bias_force(model, q, v),
     "gravity_force": lambda model, q, v, w: pp.gravity_force(model, q),
     "inverse_dynamics": lambda model, q, v, w: pp.inverse_dynamics(model, q, v, w),
+    "integrate": lambda model, q, v, w: pp.integrate(model, q, v),
+    "difference": lambda model, q, v, w: pp.difference(model, q, v),
     "compile": lambda model, q, v, w: pp.compile(model, H @ phi @ M @ phi.T @ H.T)(q),
+    "compile an inverse": lambda model, q, v, w: pp.compile(model, Mass.inv @ (T - C))(q, v, w),
     "as_matrix": lambda model, q, v, w: pp.as_matrix(model, H @ phi @ M @ phi.T @ H.T, q),
+    "as_matrix of an inverse": lambda model, q, v, w: pp.as_matrix(model, Mass.inv, q),
+    "export": lambda model, q, v, w: np.array(
+        pp.export(model, D, to="sympy", simplify=False).subs({f"q{i}": x for i, x in enumerate(q)}),
+        dtype=float,
+    ),
 }
+# What takes a machine and computes no motion of it: who looks at loops there.
+ELSEWHERE = {
+    "Function": "what compile returns",
+    "Trajectory": "states that someone has; what it derives of them is right",
+    "save_urdf": "test_save_urdf.py: URDF has no loops",
+    "view": "test_view_drawing.py, test_view.py: loops are drawn",
+    "warmup": "below, and `forward_dynamics ahead` above",
+}
+
+
+def test_every_function_that_takes_a_machine_is_looked_at():
+    """So that none that is added passes unseen."""
+    taking = set()
+    for name in pp.__all__:
+        if callable(member := getattr(pp, name)):
+            try:
+                parameters = inspect.signature(member).parameters.values()
+            except ValueError:  # an exception
+                continue
+            if any(re.search(r"\bModel\b", str(x.annotation)) for x in parameters):
+                taking.add(name)
+    refused, right = ({name.split()[0] for name in group} for group in (REFUSED, RIGHT))
+    assert len(taking) > 20
+    assert taking == refused | right | set(ELSEWHERE)
+    assert not refused & right and not set(ELSEWHERE) & (refused | right)
 
 
 @pytest.mark.parametrize("name", RIGHT)

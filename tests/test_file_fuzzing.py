@@ -1,7 +1,9 @@
 """Mutated files of every format: a machine or a ModelError, in bounded memory."""
 
+import math
 import signal
 import tracemalloc
+import xml.etree.ElementTree as ET
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -59,6 +61,37 @@ def check_answer(file: Path, strict: bool) -> None:
         return
     assert len(model.report) > 0
     assert repr(model)
+    if file.suffix == ".urdf":
+        check_nothing_is_lost(file, model)
+
+
+def check_nothing_is_lost(file: Path, model: pp.Model) -> None:
+    """Every link of a URDF file is in its machine with its mass, as another parser counts them."""
+    try:
+        links = ET.fromstring(file.read_bytes()).findall("link")
+    except ET.ParseError:  # it minds namespaces
+        return
+    names = {body.name for body in model.bodies} | {frame.name for frame in model.frames}
+    missing = {link.get("name") for link in links} - names
+    assert missing <= {"world"}  # which is the world, or is called something else
+    renamed = len(names) - (len(links) - len(missing))
+    assert len(missing) == renamed or (missing == {"world"} and renamed == 0)
+    masses = [float(mass.get("value")) for link in links for mass in link.findall("inertial/mass")]
+    assert math.isclose(model.mass, sum(masses), rel_tol=1e-9)
+
+
+def test_loss_is_seen(tmp_path):
+    """The check fails for a machine that is without one of the links of its file."""
+    file = tmp_path / "seed.urdf"
+    file.write_bytes(SEEDS[".urdf"][0])
+    model = pp.load(file)
+    check_nothing_is_lost(file, model)
+    file.write_bytes(file.read_bytes().replace(b"</robot>", b'<link name="more"/></robot>'))
+    with pytest.raises(AssertionError):
+        check_nothing_is_lost(file, model)
+    file.write_bytes(SEEDS[".urdf"][0].replace(b'mass value="1"', b'mass value="3"'))
+    with pytest.raises(AssertionError):
+        check_nothing_is_lost(file, model)
 
 
 @pytest.mark.parametrize("suffix", SEEDS)

@@ -331,10 +331,14 @@ def test_package_is_found_where_ros_looks(
 def test_package_is_found_above_the_file(tmp_path, stl):
     """The urdf lies in the package, beside it, or in one of another name with a package.xml."""
     path = stl("robot/meshes/arm.stl")
-    for folder in ("robot/urdf/deep", "other/urdf"):
+    uri = "package://robot/meshes/arm.stl"
+    for folder in ("robot/urdf/deep", "other/urdf", "robot/urdf/deep/very"):
         (tmp_path / folder).mkdir(parents=True)
-        model = read_text(tmp_path / folder, mesh("package://robot/meshes/arm.stl"))
-        assert found(model) == path
+    assert found(read_text(tmp_path / "robot/urdf/deep", mesh(uri))) == path
+    assert found(read_text(tmp_path / "robot/urdf/deep/very", mesh(uri))) == path
+    assert found(read_text(tmp_path / "other/urdf", mesh(uri))) == uri  # a mere directory
+    stl("robot/model.config")
+    assert found(read_text(tmp_path / "other/urdf", mesh(uri))) == path
     renamed = stl("robot-main/meshes/arm.stl")
     (tmp_path / "robot").rename(tmp_path / "gone")
     (tmp_path / "robot-main/urdf").mkdir()
@@ -360,6 +364,7 @@ def secret(tmp_path, stl):
     """A machine's own directory, and a file beside it that is none of its business."""
     for path in ("outer/secret.stl", "outer/cell/robot/meshes/arm.stl", "outer/cell/robot/urdf/x"):
         stl(path)
+    stl("outer/cell/robot/.ssh/key.stl"), stl("outer/cell/robot/meshes/.key.stl")
     return tmp_path / "outer/secret.stl"
 
 
@@ -405,6 +410,11 @@ def test_what_is_not_found_keeps_its_name_and_is_no_path(tmp_path, secret, uri):
         ("file://{folder}/outer/secret.stl", "is outside of '{folder}/outer/cell/robot'"),
         ("file://{folder}/outer/cell/robot/%2e%2e/../secret.stl", "is outside of"),
         ("../../robots/arm.stl", "give its directory by packages="),
+        ("package://robot/.ssh/key.stl", "is hidden, as a name that begins with a dot tells"),
+        ("package://robot/meshes/.key.stl", "is hidden, as a name that begins with a dot tells"),
+        ("../.ssh/key.stl", "is hidden, as a name that begins with a dot tells"),
+        ("package://robot/urdf/x", "is neither a mesh nor an image, as its name ends"),
+        ("x", "is neither a mesh nor an image, as its name ends"),
     ],
 )
 def test_what_leads_out_of_the_search_is_refused_and_is_no_path(tmp_path, secret, uri, said):
@@ -416,8 +426,10 @@ def test_what_leads_out_of_the_search_is_refused_and_is_no_path(tmp_path, secret
     (line,) = model.report.remarks
     assert (line.status, line.element) == ("refused", "<mesh>")
     assert said in line
-    with pytest.raises(pp.ModelError, match=r"trial\.urdf:4: .*strict=False leaves it out"):
+    with pytest.raises(pp.ModelError) as caught:
         read_in_robot(tmp_path, uri, strict=True)
+    assert str(caught.value).count("strict=False leaves it out") == 1
+    assert f"trial.urdf:4: {uri!r} " in str(caught.value) and "line 4" not in str(caught.value)
 
 
 def test_directories_given_may_be_read_by_any_name(tmp_path, secret):
@@ -439,6 +451,16 @@ def test_directory_of_the_user_is_no_checkout(tmp_path, secret, stl, monkeypatch
     monkeypatch.setenv("HOME", str(tmp_path / "outer"))
     assert found(read_in_robot(tmp_path, "../../../secret.stl")).startswith("file://")
     assert found(read_in_robot(tmp_path, "package://.ssh/key")) == "package://.ssh/key"
+    assert found(read_in_robot(tmp_path, "package://outer/secret.stl")).startswith("package://")
+    assert found(read_in_robot(tmp_path, "package://outer/.ssh/key")) == "package://outer/.ssh/key"
+
+
+def test_packages_may_lie_in_hidden_directories(tmp_path, stl):
+    """As in the caches of those who download them."""
+    path = stl(".cache/robot/meshes/arm.stl")
+    (tmp_path / ".cache/robot/urdf").mkdir()
+    for uri in ("package://robot/meshes/arm.stl", "../meshes/arm.stl", path):
+        assert found(read_text(tmp_path / ".cache/robot/urdf", mesh(uri))) == path
 
 
 def test_symbolic_links_within_the_search_are_followed(tmp_path, secret):

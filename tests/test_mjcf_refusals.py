@@ -260,6 +260,32 @@ def test_included_files_are_files(refusal, name, tmp_path):
     assert NAMES[name] in text
 
 
+def test_file_that_is_missing_is_a_plain_model_error(tmp_path):
+    """Not one of a private kind, whose path would stand in front of the message."""
+    heavy = machine(HEAVY, MESH.format('file="no.stl"'))
+    for text in (machine('<include file="no.xml"/>'), heavy):
+        (tmp_path / "robot.xml").write_text(text)
+        with pytest.raises(pp.ModelError, match="and there is none; looked in") as caught:
+            pp.load(tmp_path / "robot.xml")
+        assert type(caught.value) is pp.ModelError
+
+
+NO_BODY = "robot.xml:1: <mujoco> has no <body>; expected at least one. Is it a part"
+FRAGMENTS = {
+    "<mujoco>\n<body/></mujoco>": "robot.xml:2: <body> stands in <mujoco>, so this looks like a",
+    "<mujoco><asset/></mujoco>": NO_BODY,
+    machine("<geom size='1'/>"): NO_BODY,
+    "<mujocoinclude/>": "robot.xml:1: <mujocoinclude> is a part for <include>; load the file that",
+}
+
+
+@pytest.mark.parametrize("text", FRAGMENTS)
+def test_part_of_a_file_is_no_machine(refusal, text):
+    said = refusal(text)
+    assert said.startswith(FRAGMENTS[text])
+    assert said.lower().endswith("load the file that includes it")
+
+
 def test_a_file_includes_no_other_that_includes_it(refusal):
     text = machine('<include file="a.xml"/>')
     assert "a.xml:1: 'robot.xml' is included a second time" in refusal(

@@ -2,11 +2,15 @@
 
 import math
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phipsi import spatial
-from phipsi.model.files.urdf.origin import read_origin
+from phipsi.errors import ModelError
+from phipsi.model.files.account import Notes
+from phipsi.model.files.urdf.origin import Origins
 from phipsi.model.files.xmlfile import parse_xml
 from phipsi.model.inertia import HERE, Inertia, Placement, product3
 
@@ -18,6 +22,13 @@ NUMBERS = st.floats(-10.0, 10.0)
 ROWS = st.tuples(*[st.tuples(NUMBERS, NUMBERS, NUMBERS)] * 3)
 
 
+def origin(text: str, version: str | None = None) -> Placement:
+    """Of an <origin> in a file of that version."""
+    robot = "<robot/>" if version is None else f'<robot version="{version}"/>'
+    origins = Origins(parse_xml("a.urdf", robot.encode()), Notes())
+    return origins.read(parse_xml("a.urdf", text.encode()))
+
+
 def lists(rows):
     return [list(row) for row in rows]
 
@@ -26,14 +37,55 @@ def lists(rows):
 def test_origin_turns_as_roll_pitch_and_yaw_do(rpy, xyz):
     written = [" ".join(map(repr, each)) for each in (xyz, rpy)]
     text = '<origin xyz="{}" rpy="{}"/>'.format(*written)
-    found = read_origin(parse_xml("a.urdf", text.encode()))
+    found = origin(text)
     assert lists(found.rotation) == spatial.rotation_from_rpy(rpy)
     assert found.position == xyz
 
 
 def test_origin_that_moves_nothing_is_here():
-    assert read_origin(None) is HERE
-    assert read_origin(parse_xml("a.urdf", b'<origin rpy="0 0 -0"/>')) is HERE
+    assert Origins(parse_xml("a.urdf", b"<robot/>"), Notes()).read(None) is HERE
+    assert origin('<origin rpy="0 0 -0"/>') is HERE
+
+
+QUATERNION = '<origin xyz="1 2 3" quat_xyzw="0 0 2 2"/>'  # a quarter turn about z
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.2", " 1.1 ", "1.3", "2.0", "x"])
+def test_quaternions_count_from_version_1_1_on(version):
+    found = origin(QUATERNION, version)
+    assert found.position == (1.0, 2.0, 3.0)
+    np.testing.assert_allclose(found.rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15)
+
+
+@pytest.mark.parametrize("version", [None, "1", "1.0"])
+def test_quaternions_mean_nothing_before(version):
+    assert origin(QUATERNION, version) == Placement(position=(1.0, 2.0, 3.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('rpy="0 0 0" quat_xyzw="0 0 0 1"', "<origin> has both rpy and quat_xyzw; remove one of"),
+        ('quat_xyzw="0 0 0 0"', "the quat_xyzw of <origin> has length zero; give x y z w"),
+        ('quat_xyzw="0 0 1"', '<origin quat_xyzw="0 0 1">: expected 4 numbers'),
+    ],
+)
+def test_quaternion_that_is_none_is_refused_with_its_line(text, said):
+    with pytest.raises(ModelError) as caught:
+        origin(f"<origin {text}/>", "1.1")
+    assert str(caught.value).startswith(f"a.urdf:1: {said}")
+
+
+def test_version_that_nobody_knows_is_told():
+    told = {}
+    for version in ("1", "1.0", "1.1", "1.2", "1.9", "one"):
+        notes = Notes()
+        Origins(parse_xml("a.urdf", f'<robot version="{version}"/>'.encode()), notes)
+        told[version] = [str(line) for line in notes.lines]
+    said = "a.urdf:1: the version {!r} of URDF is unknown; the file is read like 1.2"
+    assert told == {
+        version: [said.format(version)] if version in ("1.9", "one") else [] for version in told
+    }
 
 
 @given(A=ROWS, B=ROWS)

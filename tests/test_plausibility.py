@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from machines import random_rotation
-from urdf_text import joint, link, read_text
+from urdf_text import SOLID, joint, link, read_text
 
 import phipsi as pp
 from phipsi import joints
 from phipsi.errors import ModelError, SolveError
 from phipsi.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere, Visual
 from phipsi.model.plausibility import (
-    _place,
+    _places,
     joint_remarks,
     mesh_remarks,
     shape_remarks,
     with_plausibility,
 )
-from phipsi.model.report import Remark
+from phipsi.model.report import Remark, Report
 from phipsi.model.solids import solid as filled
 
 BRICK = Box((0.2, 0.1, 0.4))
@@ -306,7 +306,39 @@ def test_place_is_found_by_the_link_that_a_body_at_a_joint_is_called_after():
         Remark("used", "", ("a.sdf", 6), "<joint 'd'>"),
         Remark("used", "", ("a.sdf", 7), "<inertial>"),
     ]
-    assert _place(lines, "a@hinge") == ("a.sdf", 4)
-    assert _place(lines, "c") == ("a.sdf", 5)
-    assert _place(lines, "b") == ("a.sdf", 1)
-    assert _place(lines, "e") is None
+    lines.append(Remark("used", "", ("a.sdf", 8), "<link 'a'>"))  # of another model in it
+    found = {"<link 'b'>": 1, "<link 'a'>": 4, "<link 'c'>": 5}
+    assert _places(lines) == {label: ("a.sdf", line) for label, line in found.items()}
+    builder = pp.ModelBuilder("odd", strict=False)
+    for name in ("a@hinge", "c", "e"):
+        builder.add_body(name, mass=1.0)
+    model = replace(builder.build(), report=Report(lines))
+    places = [(line.file, line.line) for line in joint_remarks(model)]
+    assert places == [("a.sdf", 4), ("a.sdf", 5), ("", 0)]
+
+
+def test_a_body_with_a_long_name_has_its_place(tmp_path):
+    name = "x" * 200
+    point = SOLID.replace('="1"', '="0"')
+    text = link("base") + link(name, point) + joint("j", "base", name, '<axis xyz="0 0 1"/>')
+    (line,) = read_text(tmp_path, text).report.implausible
+    assert line.line == 4
+
+
+@pytest.mark.parametrize("count", [100, 400])
+def test_report_is_looked_through_once_for_all_faults(count):
+    """However many there are: the number of lines read grows with the lines alone."""
+    builder = pp.ModelBuilder("odd", strict=False)
+    for k in range(count):
+        builder.add_body(f"b{k}", mass=1.0)
+    looked = []
+    lines = [Remark("used", "", ("a.urdf", k), f"<link 'b{k}'>") for k in range(count)]
+
+    class Counted(Report):
+        def __iter__(self):
+            for line in super().__iter__():
+                looked.append(line)
+                yield line
+
+    assert len(joint_remarks(replace(builder.build(), report=Counted(lines)))) == count
+    assert len(looked) == count

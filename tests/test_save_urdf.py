@@ -335,12 +335,13 @@ def test_everything_that_cannot_be_written_is_named_and_no_file_is_left(tmp_path
     with pytest.raises(ModelError) as caught:
         save_urdf(builder.build(), tmp_path / "strange.urdf")
     assert str(caught.value) == (
-        "save_urdf: URDF cannot express joint 'ball_joint', which is Spherical; joint "
-        "'screw_joint', which is Helical; the spring of joint 'spring_joint'; closure 'pin'; "
-        "coupling 'cam'; keyframe 'home'; the gravity (0.0, 0.0, -1.62), which is gravity= of load "
-        "of 'strange'; change that, or keep the machine by pickle.dumps(model), which keeps all"
+        "save_urdf: 'strange' has what URDF cannot express: joint 'ball_joint' (Spherical), joint "
+        "'screw_joint' (Helical); change them, or keep the machine by pickle.dumps(model). Also "
+        "the spring of joint 'spring_joint', closure 'pin', coupling 'cam', keyframe 'home', the "
+        "gravity (0.0, 0.0, -1.62) (gravity= of load); strict=False leaves them out and says so in "
+        "the file"
     )
-    with pytest.raises(ModelError, match="Spherical"):
+    with pytest.raises(ModelError, match=r"\(Helical\); change them, .*\(model\)$"):
         save_urdf(builder.build(), tmp_path / "strange.urdf", strict=False)
     assert os.listdir(tmp_path) == []
 
@@ -359,8 +360,12 @@ UNKNOWN_KINDS = [
 def test_joint_of_another_kind_is_refused(kind, tmp_path):
     builder = pp.ModelBuilder("m")
     builder.add_body("a", joint=kind, **BAR)
-    with pytest.raises(ModelError, match=f"joint 'a_joint', which is {type(kind).__name__}"):
+    with pytest.raises(ModelError) as caught:
         save_urdf(builder.build(), tmp_path / "m.urdf")
+    assert str(caught.value) == (
+        f"save_urdf: 'm' has what URDF cannot express: joint 'a_joint' ({type(kind).__name__}); "
+        "change it, or keep the machine by pickle.dumps(model)"
+    )
 
 
 def beside(**options):
@@ -408,7 +413,7 @@ LEFT_OUT = {
     "keyframe": (posed, "keyframe 'home'"),
     "gravity": (
         lambda: pp.ModelBuilder("m", gravity=(0, 0, 0)),
-        "the gravity (0.0, 0.0, 0.0), which is gravity= of load",
+        "the gravity (0.0, 0.0, 0.0) (gravity= of load)",
     ),
 }
 
@@ -421,14 +426,24 @@ def test_what_is_beside_the_tree_is_left_out_only_if_asked_and_the_file_says_so(
     with pytest.raises(ModelError) as caught:
         save_urdf(model, tmp_path / "m.urdf")
     assert str(caught.value) == (
-        f"save_urdf: URDF cannot express {what} of 'm'; strict=False leaves it out and says so in "
-        "the file"
+        f"save_urdf: 'm' has what URDF cannot express: {what}; strict=False leaves it out and says "
+        "so in the file"
     )
     assert os.listdir(tmp_path) == []
     again = trip(model, tmp_path, strict=False)
     assert again.bodies == model.bodies and not again.is_closed
     text = (tmp_path / "trip.urdf").read_text()
     assert f"Left out, for URDF cannot express it: {what.replace('--', '- -')} -->" in text
+
+
+@pytest.mark.parametrize("name", ["x---y", "--", "x-----", "-", "a->b", "-- >"])
+def test_names_in_a_comment_cannot_end_it(name, tmp_path):
+    builder = beside(limits=None)()
+    builder.add_keyframe(name, {})
+    assert trip(builder.build(), tmp_path, strict=False).bodies == builder.build().bodies
+    text = (tmp_path / "trip.urdf").read_text()
+    comment = text[text.index("<!--") + 4 : text.index("-->", text.index("Left out"))]
+    assert "--" not in comment.rpartition("<!--")[2] and not comment.endswith("-")
 
 
 NO_NAMES = ["\x00", "bell\x07", "\ud800", "\uffff", " ", "\n"]
@@ -444,7 +459,10 @@ def test_name_that_no_file_can_hold_is_refused(name, of, tmp_path):
     builder.add_visuals("world", [Mesh(given["mesh"])])
     with pytest.raises(ModelError) as caught:
         save_urdf(builder.build(), tmp_path / "m.urdf", strict=False)
-    assert str(caught.value).startswith(f"save_urdf: URDF cannot express the name {name!r} of 'm';")
+    assert str(caught.value) == (
+        f"save_urdf: 'm' has what URDF cannot express: the name {name!r}; change it, or keep the "
+        "machine by pickle.dumps(model)"
+    )
     assert os.listdir(tmp_path) == []
 
 

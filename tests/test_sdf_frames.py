@@ -228,6 +228,19 @@ def test_of_old_a_joint_could_have_the_name_of_a_link(read):
     assert ["frame 'a' is left out" in text for text in model.report.remarks] == [True]
 
 
+def test_of_old_a_frame_could_have_the_name_of_a_link_wherever_its_body_sits(read, tmp_path):
+    """The body of b is called b@j, and b is a frame on it: there is no second b."""
+    body = link("a") + link("b", pose="1 0 0 0 0 0") + joint("j", "a", "b", pose_of("0 0 1 0 0 0"))
+    model = read(body + '<frame name="b"/>', "1.6")
+    assert [each.name for each in model.bodies] == ["a", "b@j"]
+    np.testing.assert_allclose(at(model, "b")[:3, 3], (1, 0, 0), atol=1e-15)
+    (remark,) = model.report.remarks
+    assert "frame 'b' is left out, a link being called so" in remark
+    assert (remark.file, remark.line) == (str(tmp_path / "trial.sdf"), 8)
+    with pytest.raises(pp.errors.ModelError, match=r"trial.sdf:8: frame 'b' is left out"):
+        read(body + '<frame name="b"/>', "1.6", strict=True)
+
+
 # -- the same machine in other words ---------------------------------------------------
 
 

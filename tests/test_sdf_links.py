@@ -9,7 +9,6 @@ from sdf_text import about, arm, homogeneous, joint, link, pose_of, read_text, w
 
 from phipsi import joints
 from phipsi.model import geometry
-from phipsi.model.files.sdf.link import solid_inertia
 
 HALF = "1.5707963267948966"  # a quarter turn
 
@@ -125,8 +124,10 @@ def test_densities_are_the_collisions_own_the_inertials_or_waters(read):
     np.testing.assert_allclose(heavy.rotational, ratio * np.array(light.rotational), atol=1e-15)
 
 
-def test_no_solid_is_made_of_a_mesh():
-    assert solid_inertia(geometry.Mesh("a.stl"), 1.0) is None
+def test_a_solid_of_less_than_nothing_is_refused(read):
+    body = link("a", '<inertial auto="1"><density>-1</density></inertial>' + collision("box"))
+    remark = read(body).report.refused[0]
+    assert "density is -1 kg/m^3; it must not be negative; give <mass>" in remark
 
 
 # -- what stands, what is free ---------------------------------------------------------
@@ -170,3 +171,14 @@ def test_a_static_model_stands_unless_it_is_freed(read, base, nv):
     np.testing.assert_allclose(world_poses(model)["b"][:3, 3], (1, 0, 0))
     if not nv and base is None:
         assert any("what it connects stands still" in line for line in model.report.merged)
+
+
+@pytest.mark.parametrize(("base", "nv"), [(None, 0), ("fixed", 0), ("free", 12)])
+def test_a_model_in_one_that_stands_stands_whatever_it_says(read, base, nv):
+    """Twice, for one says itself that it moves; freed, each hangs on nothing."""
+    inner = '<model name="{0}">{1}' + link("l", pose="1 0 0 0 0 0") + "</model>"
+    body = "<static>1</static>" + inner.format("m", "")
+    body += inner.format("n", "<static>0</static>")
+    model = read(body, base=base)
+    assert (model.nv, model.mass) == (nv, 4.0)
+    np.testing.assert_allclose(world_poses(model)["n::l"][:3, 3], (1, 0, 0))

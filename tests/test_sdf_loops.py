@@ -10,7 +10,7 @@ from sdf_text import anchors, assert_is_the_file, joint, link, read_text, world_
 
 import phipsi as pp
 from phipsi import joints
-from phipsi.model.files.sdf.tree import Edge, span
+from phipsi.model.files.sdf.tree import Carrier, Edge, span
 
 
 @pytest.fixture
@@ -146,9 +146,11 @@ def test_what_acts_in_a_closure_is_refused_and_its_limits_are_not_kept(read):
         <dynamics><damping>0.5</damping></dynamics></axis>"""
     text = SQUARE + joint("ad", "a", "d") + joint("dc", "d", "c", inside)
     report = read(text).report
-    assert [line.element for line in report.refused[:1]] == ["<dynamics>"]
-    assert "closes a loop, and so is without its damping" in report.remarks[0]
-    assert any(line.element == "<limit>" for line in report.ignored)
+    assert [line.element for line in report.refused] == ["<damping>"]
+    told = " ".join(report.remarks)
+    assert "closes a loop, and so is without its damping" in told
+    assert "closes a loop, and so is without its lower, upper" in told
+    assert {"<lower>", "<upper>"} == {line.element for line in report.ignored}
     with pytest.raises(pp.errors.ModelError, match=r"without its damping.*strict=False leaves it"):
         read(text, strict=True)
 
@@ -262,3 +264,64 @@ def closes_circle(edges, carriers, number) -> bool:
     while name in carriers and name != edges[number].child:
         name = carriers[name].parent
     return name == edges[number].child
+
+
+def span_slowly(links, edges, still):
+    """What `span` answers, by its definition: a tree is turned round whenever one hangs by it."""
+    parents = {}  # by link: the number of the joint, what carries it, whether that is its child
+
+    def root(name):
+        while name in parents:
+            name = parents[name][1]
+        return "world" if name in still else name
+
+    def turn_round(name, carrier):
+        before = parents.get(name)
+        parents[name] = carrier
+        if before is not None:
+            turn_round(before[1], (before[0], name, not before[2]))
+
+    left = []
+    for late in (False, True):
+        for number, edge in enumerate(edges):
+            if edge.late != late:
+                continue
+            free = edge.child not in parents and edge.child not in {"world", *still}
+            if free and not late and root(edge.parent) != edge.child:
+                parents[edge.child] = (number, edge.parent, False)
+            else:
+                left.append(number)
+    closures = []
+    order = ["world", *links]
+    for number in left:
+        parent, child = edges[number].parent, edges[number].child
+        one, two = root(parent), root(child)
+        if one == two:
+            closures.append(number)
+        elif order.index(one) < order.index(two):
+            turn_round(child, (number, parent, False))
+        else:
+            turn_round(parent, (number, child, True))
+    return parents, sorted(closures)
+
+
+@given(EDGES, st.sets(st.sampled_from(NAMES), max_size=2))
+def test_trees_are_as_if_each_were_turned_round_when_it_is_hung_up(edges, still):
+    carriers, closures = span(NAMES, edges, sorted(still))
+    parents, expected = span_slowly(NAMES, edges, still)
+    assert closures == expected
+    found = {name: (each.edge, each.parent, each.backwards) for name, each in carriers.items()}
+    assert found == parents
+    assert list(found) == [name for name in NAMES if name in found]
+
+
+def test_a_long_chain_is_hung_up_link_by_link():
+    """Each joint holds the chain so far by its end: all are turned, one after the other."""
+    count = 20_000
+    names = [f"l{k}" for k in range(count)]
+    edges = [Edge(names[k + 1], names[k]) for k in range(count - 1)]
+    carriers, closures = span(names, [*edges, Edge("world", names[0])])
+    assert closures == []
+    assert carriers["l0"] == Carrier(count - 1, "world", False)
+    assert carriers[names[-1]] == Carrier(count - 2, names[-2], True)
+    assert all(carriers[names[k + 1]] == Carrier(k, names[k], True) for k in range(count - 1))

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from sdf_text import SOLID, arm, joint, link, pose_of, read_text, world_poses, write
+from sdf_text import SOLID, joint, link, pose_of, read_text, world_poses, write
 
 import phipsi as pp
 from phipsi.model import geometry
@@ -95,6 +95,53 @@ def test_gravity_is_the_worlds(world, text, expected):
     assert machine.gravity == expected
     assert not machine.report.remarks
     assert world(text + model("a", link("l")), gravity=(1, 2, 3)).gravity == (1, 2, 3)
+
+
+def physics(z: float, attributes: str = "") -> str:
+    return f"<physics type='ode'{attributes}><gravity>0 0 {z}</gravity></physics>\n"
+
+
+YES, NO = " default='true'", " default='0'"
+
+
+@pytest.mark.parametrize(
+    ("text", "z", "unused"),
+    [
+        (physics(-1) + physics(-2), -1, [-2]),
+        (physics(-1) + physics(-2, YES) + physics(-3), -2, [-1, -3]),
+        (physics(-1, NO) + physics(-2, YES) + physics(-3, YES), -2, [-1, -3]),
+        (physics(-2) + physics(-2), -2, []),
+        (physics(-1, YES) + "<gravity>0 0 -4</gravity>", -4, [-1]),
+        (physics(-1) + "<physics type='ode' default='1'/>", -9.81, [-1]),
+    ],
+)
+def test_of_several_physics_that_by_default_counts_and_others_are_told(world, text, z, unused):
+    machine = world(text + model("a", link("l")))
+    assert machine.gravity == (0, 0, z)
+    assert len(machine.report.remarks) == len(unused)
+    where = {-1: 3, -2: 4, -3: 5}
+    assert [line.line for line in machine.report.remarks] == [where[each] for each in unused]
+    told = "line" if z > -9 else "Earth's (0.0, 0.0, -9.81)"
+    assert all("this <gravity> is not used" in line for line in machine.report.remarks)
+    assert all(told in line for line in machine.report.remarks)
+
+
+def test_a_gravity_that_nothing_feels_is_not_used(world, read):
+    """Another one is asked for, or no link feels any."""
+    text = physics(-1)
+    for body, options in (
+        (link("l"), {"gravity": (0, 0, -2)}),
+        (link("l", SOLID + "<gravity>0</gravity>"), {}),
+    ):
+        machine = world(text + model("a", body), **options)
+        ignored = {line.element: str(line) for line in machine.report.ignored}
+        assert "<gravity>" in ignored
+        assert machine.gravity == options.get("gravity", (0, 0, 0))
+
+
+def test_a_default_is_true_or_false(world):
+    with pytest.raises(ModelError, match=r"trial.sdf:3: <physics>: 'perhaps' is no truth value"):
+        world(physics(-1, " default='perhaps'") + TWO)
 
 
 def test_gravity_acts_on_all_links_or_on_none(read):
@@ -306,118 +353,6 @@ def test_what_cannot_be_drawn_is_left_out_and_told(read):
     assert machine.visuals[0].color is None
     assert "each from 0 to 1" in machine.report.remarks[0]
     assert read(link("a", SOLID + visual("<geometry><empty/></geometry>"))).visuals == ()
-
-
-# -- the report ------------------------------------------------------------------------
-
-
-def test_every_element_has_a_line_and_what_is_unknown_is_told(read):
-    text = link("a", SOLID + "<sensor name='s'><update_rate>5</update_rate></sensor><tail/>")
-    text += "<plugin name='p' filename='x.so'><speed>3</speed></plugin>"
-    report = read(text).report
-    assert len(report) == 14
-    assert report.counts == {"used": 9, "ignored": 5}
-    (remark,) = report.remarks
-    assert remark.endswith("<tail> is unknown and ignored in <link 'a'>")
-    reasons = {line.element: str(line) for line in report.ignored}
-    assert "code of a simulator" in reasons["<plugin 'p'>"]
-    assert "it moves nothing" in reasons["<sensor 's'>"]
-
-
-def test_what_is_welded_is_merged(read):
-    report = read(arm() + link("tool") + joint("weld", "tip", "tool", type="fixed")).report
-    merged = {line.element: str(line) for line in report.merged}
-    assert "into body 'tip'" in merged["<link 'tool'>"]
-    assert "into the world" in merged["<link 'base'>"]
-    assert "'tool' is welded to body 'tip'" in merged["<joint 'weld'>"]
-
-
-AUTO = link("a", '<inertial auto="true"/><collision name="v"><geometry>{}</geometry></collision>')
-FOLLOW = "<axis><xyz>0 0 1</xyz><mimic joint='{}'/></axis>"
-THREE = link("a") + link("b") + link("c") + joint("ab", "a", "b")
-
-
-def gearbox(parent: str, child: str, second: str = "0 0 1") -> str:
-    inside = "<gearbox_reference_body>a</gearbox_reference_body><axis><xyz>0 0 1</xyz></axis>"
-    inside += f"<axis2><xyz>{second}</xyz></axis2>"
-    return joint("box", parent, child, inside, "gearbox")
-
-
-REFUSED = {
-    "kinematic": (link("a", SOLID + "<kinematic>1</kinematic>"), "moves by forces here"),
-    "decay": (
-        link("a", SOLID + "<velocity_decay><linear>0.1</linear></velocity_decay>"),
-        "does not decay here",
-    ),
-    "fluid": (
-        link("a", "<inertial><fluid_added_mass><xx>1</xx></fluid_added_mass></inertial>"),
-        "moves in no fluid here",
-    ),
-    "auto inertia of a mesh": (
-        AUTO.format("<mesh><uri>a.stl</uri></mesh>"),
-        "the inertia of <collision 'v'>, a Mesh, is not computed; give <mass> and <inertia>",
-    ),
-    "auto inertia of a plane": (
-        AUTO.format("<plane/>"),
-        "the inertia of <collision 'v'> is not computed",
-    ),
-    "auto inertia of nothing": (link("a", '<inertial auto="true"/>'), "needs a <collision>"),
-    "gearbox on no axis": (
-        THREE + joint("ac", "a", "c", type="ball") + gearbox("b", "c"),
-        "gearbox 'box' is left out: it needs that 'b' and 'c' turn on 'a' about its axes",
-    ),
-    "gearbox across": (
-        THREE + joint("ac", "a", "c") + gearbox("b", "c", "1 0 0"),
-        "gearbox 'box' is left out",
-    ),
-    "mimic of a loop": (
-        link("a") + link("b") + joint("ab", "a", "b", FOLLOW.format("ba")) + joint("ba", "b", "a"),
-        "joint 'ab' cannot follow another: what it follows closes a loop",
-    ),
-    "mimic by a loop": (
-        link("a") + link("b") + joint("ab", "a", "b") + joint("ba", "b", "a", FOLLOW.format("ab")),
-        "joint 'ba' cannot follow another: it closes a loop",
-    ),
-    "two masters": (
-        THREE
-        + joint("ac", "a", "c", FOLLOW.format("ab"))
-        + link("d")
-        + joint("ad", "a", "d", FOLLOW.format("ab"))
-        + gearbox("c", "d"),
-        "joint 'ad' already follows another, by line",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_honoured_is_refused_by_name(read, case):
-    body, text = REFUSED[case]
-    lines = [line for line in read(body).report.refused if line.notable]
-    assert len(lines) == 1
-    assert text in lines[0]
-    with pytest.raises(ModelError, match=r"trial.sdf:[0-9]+: .*; strict=False leaves it out"):
-        read(body, strict=True)
-
-
-def test_what_says_nothing_is_not_refused(read):
-    body = link(
-        "a", SOLID + "<kinematic>0</kinematic><velocity_decay><linear>0</linear></velocity_decay>"
-    )
-    assert not read(body).report.remarks
-    fluid = "<inertial><mass>1</mass><fluid_added_mass><xx>0</xx></fluid_added_mass></inertial>"
-    assert not read(link("a", fluid)).report.remarks
-
-
-def test_a_ball_has_no_axis_and_a_hinge_no_thread(read):
-    inside = "<axis><xyz>0 0 1</xyz></axis><thread_pitch>1</thread_pitch>"
-    report = read(link("a") + link("b") + joint("j", "a", "b", inside, "ball")).report
-    assert not report.remarks
-    told = [str(line) for line in report.ignored]
-    assert any("<axis>: ignored, a ball joint has none" in text for text in told)
-    assert any("<thread_pitch>: ignored, a ball joint has none" in text for text in told)
-    damped = inside.replace("</xyz>", "</xyz><dynamics><damping>0.1</damping></dynamics>")
-    report = read(link("a") + link("b") + joint("j", "a", "b", damped, "ball"), strict=True).report
-    assert "joint 'j' is a ball, and has no axis for <dynamics>" in report.remarks[0]
 
 
 def test_the_machine_of_a_file_can_be_pickled(world, ball):

@@ -1,4 +1,4 @@
-"""Springs in joints: against solutions in closed form, conservation, and MuJoCo."""
+"""Springs in joints: against solutions in closed form, and conservation."""
 
 import numpy as np
 import pytest
@@ -143,43 +143,98 @@ def test_batches_and_machine_code_agree_with_arrays():
         assert np.abs(by_arrays.q - by_code.q).max() < 1e-12
 
 
-PEER = """
-<mujoco>
-  <option gravity="0 0 -9.81" timestep="0.0001" integrator="RK4"><flag contact="disable"/></option>
-  <compiler angle="radian"/>
-  <worldbody>
-    <body>
-      <freejoint/>
-      <geom type="box" size="0.1 0.2 0.3"/>
-    </body>
-    <body pos="0 2 0">
-      <joint name="ball" type="ball" stiffness="40"/>
-      <geom type="box" pos="0.1 0 0.1" size="0.1 0.2 0.3"/>
-      <body pos="0.2 0 0.3">
-        <joint name="hinge" axis="0 1 0" pos="0.02 0 0" ref="0.3" springref="0.6" stiffness="30"/>
-        <joint name="slide" type="slide" axis="0 0 1" springref="-0.1" stiffness="300"/>
-        <geom type="capsule" fromto="0 0 0 0.1 0 0.4" size="0.05"/>
-      </body>
-    </body>
-  </worldbody>
-</mujoco>"""
+# -- springs that are stiff beside the steps -------------------------------------------
 
 
-def test_springs_pull_as_those_of_mujoco():
-    """qfrc_passive at random states, and a motion of a fifth of a second."""
-    mujoco = pytest.importorskip("mujoco")
-    peer = mujoco.MjModel.from_xml_string(PEER)
-    model, data = pp.from_mujoco(peer), mujoco.MjData(peer)
-    rng = np.random.default_rng(7)
-    for _ in range(5):
-        q = pp.integrate(model, model.neutral(), 0.8 * rng.normal(size=model.nv))
-        data.qpos[:] = model.to_mujoco(q)
-        mujoco.mj_forward(peer, data)
-        _, theirs = model.from_mujoco(data.qpos, data.qfrc_passive)
-        assert np.abs(Springs(model).force(q) - theirs).max() < 1e-12
-    data.qvel[:] = 0.0
-    motion = pp.simulate(model, q, duration=0.2, dt=1e-4, backend="llvm")
-    for _ in range(len(motion) - 1):
-        mujoco.mj_step(peer, data)
-    last = model.from_mujoco(data.qpos)
-    assert np.abs(pp.difference(model, last, motion.q[-1])).max() < 1e-9
+def light(stiffness, **more):
+    """Ten grams on a spring: of 1e5 N/m it swings by three radians within a millisecond."""
+    builder = pp.ModelBuilder("reed", gravity=(0, 0, 0))
+    builder.add_body(
+        "tip", joint=joints.Prismatic(Z), mass=0.01, stiffness=stiffness, rest=0.5, **more
+    )
+    return builder.build()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.parametrize("stiffness", [1e5, 1e8])
+def test_stiff_spring_is_solved_for_by_who_names_no_integrator(stiffness, backend):
+    motion = pp.simulate(light(stiffness), [0.6], [3.0], duration=0.1, backend=backend)
+    assert motion.about["integrator"] == "midpoint"
+    assert np.ptp(motion.energy) < 1e-10 * motion.energy[0]
+    reach = np.sqrt(2.0 * motion.energy[0] / stiffness)
+    assert np.abs(motion.q - 0.5).max() < reach * (1.0 + 1e-9)
+    assert np.abs(motion.q - 0.5).max() > 0.9 * reach  # it swings on
+
+
+def test_midpoint_is_the_rule_for_stiff_springs_too():
+    """q1 + q0 = h w, m (v1 - v0) = -h k (q1 + q0)/2: the Cayley transform of the oscillator."""
+    h, m, k = 1e-3, 0.01, 1e5
+    motion = pp.simulate(light(k), [0.6], [3.0], duration=20 * h, dt=h, integrator="midpoint")
+    A = np.array([[0.0, 1.0], [-k / m, 0.0]])
+    step = np.linalg.solve(np.eye(2) - h / 2 * A, np.eye(2) + h / 2 * A)
+    x = np.array([0.1, 3.0])
+    for q, v in zip(motion.q[:, 0], motion.v[:, 0], strict=True):
+        np.testing.assert_allclose([q - 0.5, v / 3000], [x[0], x[1] / 3000], atol=1e-9)
+        x = step @ x
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.parametrize("stiffness", [1e5, 1e7, 1e10])
+def test_euler_brings_a_spring_to_rest_that_it_cannot_follow(stiffness, backend):
+    asked = {"duration": 0.2, "integrator": "euler", "backend": backend}
+    motion = pp.simulate(light(stiffness), [0.6], **asked)
+    distances = np.abs(motion.q[:, 0] - 0.5)
+    assert distances.max() <= 0.1 + 1e-12 and distances[-1] < 1e-12
+
+
+def test_euler_leaves_springs_alone_that_it_can_follow():
+    """v1 = v - h k/m x, x1 = x + h v1: no spring is ahead, and the energy goes on for ever."""
+    h, m, k = 1e-3, 0.01, 9e3  # s = h^2 k/m = 0.9
+    motion = pp.simulate(light(k), [0.6], duration=0.05, dt=h, integrator="euler")
+    x, v = 0.1, 0.0
+    for q in motion.q[:, 0]:
+        assert q - 0.5 == pytest.approx(x, abs=1e-12)
+        v -= h * k / m * x
+        x += h * v
+
+
+def test_stiff_spring_and_strong_damping_creep_to_rest():
+    """Overdamped, r v = -k x: x = x0 exp(-k t/r), whatever the mass."""
+    model = light(1e6, damping=1e5)
+    motion = pp.simulate(model, [0.6], duration=0.2)
+    assert motion.about["integrator"] == "euler"
+    expected = 0.1 * np.exp(-10.0 * motion.times)
+    assert np.abs(motion.q[:, 0] - 0.5 - expected).max() < 1e-3
+
+
+def test_chain_of_stiff_springs_is_stable():
+    """Ten light bodies, each on the one before: their modes are stiffer than each spring."""
+    builder = pp.ModelBuilder("slinky")
+    for k in range(10):
+        builder.add_body(
+            f"{k}", f"{k - 1}" if k else "world", joints.Prismatic(Z), mass=0.01, stiffness=1e6
+        )
+    model, q = builder.build(), 0.01 * np.random.default_rng(5).normal(size=10)
+    still = pp.simulate(model, q, duration=0.1, integrator="euler", dt=1e-3)
+    # At rest each spring carries what hangs on it.
+    weight = -9.81 * 0.01 * np.arange(10, 0, -1) / 1e6
+    assert np.abs(still.q[-1] - weight).max() < 1e-9
+    swinging = pp.simulate(model, q, duration=0.1)
+    assert swinging.about["integrator"] == "midpoint"
+    assert np.ptp(swinging.energy) < 1e-8 * np.abs(swinging.energy).max()
+
+
+def test_motion_that_runs_away_because_of_a_spring_says_so():
+    for ask in (
+        lambda **how: pp.simulate(light(1e5), [0.6], duration=0.1, **how),
+        lambda **how: pp.rollout(light(1e5), [0.6], None, None, 1e-3, 100, **how),
+    ):
+        with pytest.raises(pp.SolveError) as caught:
+            ask(integrator="rk4")
+        assert "the spring of joint 'tip_joint' swings within a few steps: take " in str(
+            caught.value
+        )
+        assert "integrator='midpoint' or 'euler'" in str(caught.value)
+        ask()
+    free = pp.simulate(light(1e3), [0.6], duration=0.1)
+    assert free.about["integrator"] == "rk4"

@@ -68,7 +68,9 @@ REFUSALS = {
     "two parents": (
         f'{HINGE}</joint>\n<joint name="k" type="fixed">\n{ENDS}</joint>',
         10,
-        "link 'tip' has two parents: joint 'k' carries it, and so does joint 'j' of line 4",
+        "link 'tip' has two parents: joint 'k' carries it, and so does joint 'j' of line 4; "
+        "URDF has no loops: write the machine as SDF, or leave one of the joints out and close the "
+        "loop by ModelBuilder.add_model and add_closure",
     ),
     "two roots": (TIP, 3, "2 links have no parent: 'base', 'tip'"),
     "circle": (
@@ -165,7 +167,15 @@ BOMB = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>\n<robot name="&b;"/>
 CONTENTS = {
     "empty": (b"", "trial.urdf:1: the file is empty"),
     "blank": (b" \n ", "trial.urdf:1: the file is empty"),
-    "no XML": (b"solid mesh", "trial.urdf:1: broken XML"),
+    "no XML": (b"solid mesh", "trial.urdf:1: this is no XML; expected a URDF, SDF or MJCF file"),
+    "YAML": (b"joints:\n  - a\n", "trial.urdf:1: this is no XML; expected a URDF, SDF or MJCF"),
+    "JSON": (b' {"robot": "<robot/>"}', "trial.urdf:1: this is JSON, no XML; expected a URDF"),
+    "binary": (b"\x7fELF\0\1<robot/>", "trial.urdf:1: this is binary, no XML; expected a URDF"),
+    "cut": (b"<robot>\n<link name='a'>", "trial.urdf:2: the file ends before </robot> is closed;"),
+    "cut in a tag": (b"<robot>\n<link na", "trial.urdf:2: the file ends before </robot> is closed"),
+    "cut in a letter": (b"<robot>\n\xc3", "trial.urdf:2: the file ends before </robot> is closed"),
+    "cut at first": (b"<robot na", "trial.urdf:1: the file ends before its first element is comp"),
+    "a comment alone": (b"<!-- a -->", "the file ends before its first element is complete; is it"),
     "another root": (
         b"<html/>",
         "trial.urdf:1: the root element is <html>; expected <robot> of URDF, <sdf> of SDF or ",
@@ -175,8 +185,8 @@ CONTENTS = {
     "not UTF-8": (b"<robot>\n<link name='\xe9'/></robot>", "line 2 is not UTF-8"),
     "unknown encoding": (b"<?xml version='1.0' encoding='klingon'?><robot/>", "trial.urdf:1: "),
     "wide encoding": (b"<?xml version='1.0' encoding='shift_jis'?><robot/>", "trial.urdf:1: "),
-    "cut UTF-16": ("<robot>".encode("utf-16"), "trial.urdf:1: broken XML"),
-    "zeros": (b"\0" * 100, "trial.urdf:1: broken XML"),
+    "cut UTF-16": ("<robot>".encode("utf-16"), "trial.urdf:1: the file ends before </robot> is cl"),
+    "zeros": (b"\0" * 100, "trial.urdf:1: this is binary, no XML; expected a URDF"),
 }
 
 
@@ -219,7 +229,7 @@ def test_what_is_no_path_is_refused(path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base": "floating"}, "base is 'floating'; valid names: 'fixed', 'free'"),
+        ({"base": "floating"}, r"base is 'floating'; did you mean 'free'\? Valid names: 'fixed'"),
         ({"base": 3}, "base is 3; valid names: 'fixed', 'free'"),
         ({"mimic": "enforced"}, "mimic is 'enforced'; did you mean 'enforce'?"),
     ],

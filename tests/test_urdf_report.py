@@ -105,10 +105,30 @@ def test_ends_of_joints_that_have_none_are_told(read):
     assert read(arm('<limit effort="1"/>', "continuous")).report.remarks == ()
 
 
+def test_joint_that_cannot_move_is_told(read):
+    model = read(arm('<limit effort="5" velocity="1"/>', "prismatic"))
+    (line,) = model.report.remarks
+    assert line.endswith(
+        ":6: joint 'j': lower = upper = 0, for its <limit> has neither: it cannot move"
+    )
+    (line,) = read(arm('<limit lower="0.5" upper="0.5"/>')).report.remarks
+    assert line.endswith("joint 'j': lower = upper = 0.5: it cannot move")
+    assert read(arm('<limit lower="0" upper="0.5"/>')).report.remarks == ()
+
+
+def test_joint_without_the_limit_that_urdf_asks_for_is_told_in_its_own_line(read):
+    told = {line.element: line for line in read(arm()).report}
+    text = "<joint 'j'>: used, without the <limit> that URDF asks for, so it has no ends"
+    assert told["<joint 'j'>"].endswith(text) and not told["<joint 'j'>"].notable
+    assert not any("asks for" in line for line in read(arm(type="continuous")).report)
+
+
 def test_freed_mimic_joints_are_told(read):
     body = arm() + link("b") + joint("k", "tip", "b", '<mimic joint="j"/>')
     (line,) = [line for line in read(body, mimic="independent").report if "<mimic>" in line]
     assert line.endswith("<mimic>: ignored, mimic='independent' frees the joint")
+    (line,) = read(body, mimic="independent").report.remarks
+    assert line.endswith("joint 'k' follows nothing, by mimic='independent'")
 
 
 def test_world_link_is_told(read):
@@ -139,6 +159,96 @@ def test_error_in_a_line_of_its_own_is_told_with_it(read):
     model = read(link("a", '<visual>\n<geometry>\n<box size="1"/></geometry></visual>'))
     (line,) = model.report.remarks
     assert "trial.urdf:2: <visual>: refused: line 4: <box" in line
+
+
+STRICT = {
+    '<box size="1"/>': 'urdf:4: <box size="1">: expected 3 numbers, as in 0 0 1',
+    '<sphere radius="-1"/>': "urdf:2: the radius of a Sphere is -1 m; it must not be negative",
+}
+
+
+@pytest.mark.parametrize("shape", STRICT)
+def test_strict_error_has_one_place_and_one_hint(read, shape):
+    body = link("a", f"<visual>\n<geometry>\n{shape}</geometry></visual>")
+    with pytest.raises(pp.ModelError) as caught:
+        read(body, strict=True)
+    assert str(caught.value).endswith(f"/trial.{STRICT[shape]}; strict=False leaves it out")
+
+
+UNKNOWN = {
+    "joint": (arm("<axes/>"), "<axes> is unknown in <joint 'j'>"),
+    "joint's attribute": (
+        arm().replace("<joint", "<joint typ='x'"),
+        "the attribute 'typ' of <joint 'j'> is unknown",
+    ),
+    "part of a transmission": (arm("<offset>1</offset>"), "<offset> is unknown in <joint 'j'>"),
+    "limit": (arm('<limit lowr="1" effort="1"/>'), "the attribute 'lowr' of <limit> is unknown"),
+    "dynamics": (
+        arm('<dynamics spring_stiffness="1"/>'),
+        "the attribute 'spring_stiffness' of <dynamics> is unknown",
+    ),
+    "origin": (arm('<origin yxz="1 2 3"/>'), "the attribute 'yxz' of <origin> is unknown"),
+    "quaternion of old": (
+        arm('<origin quat_xyzw="0 0 0 1"/>'),
+        "the attribute 'quat_xyzw' of <origin> is unknown",
+    ),
+    "axis": (arm('<axis xyz="0 0 1" frame="b"/>'), "the attribute 'frame' of <axis> is unknown"),
+    "parent": (arm().replace("<parent", "<parent at='b'"), "the attribute 'at' of <parent> is"),
+    "child": (arm().replace("<child", "<child at='b'"), "the attribute 'at' of <child> is"),
+    "inertial": (
+        arm().replace("</inertial>", "<density/></inertial>", 1),
+        "<density> is unknown in <inertial>",
+    ),
+    "mass": (arm().replace("<mass", "<mass unit='g'", 1), "the attribute 'unit' of <mass> is"),
+    "inertia": (arm().replace("<inertia ", "<inertia Ixx='1' ", 1), "the attribute 'Ixx' of"),
+}
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_what_is_unknown_where_it_may_concern_motion_is_strictly_refused(read, case):
+    body, said = UNKNOWN[case]
+    body = body.replace("<limit", '<limit upper="1"')
+    (line,) = read(body).report.remarks
+    assert "unknown and ignored" in line
+    with pytest.raises(pp.ModelError, match="where it may concern motion; mend it") as caught:
+        read(body, strict=True)
+    assert f"trial.urdf:{line.line}: {said}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        arm() + "<jiont/>",
+        arm().replace("</link>", "<sensr/></link>", 1),
+        link("base", '<visual><origin odd="1"/><geometry><box size="1 1 1"/></geometry></visual>'),
+        arm() + '<transmission name="t"><joint name="j"><odd/></joint></transmission>',
+    ],
+)
+def test_what_is_unknown_elsewhere_stays_a_remark(read, body):
+    (line,) = read(body, strict=True).report.remarks
+    assert "unknown and ignored" in line
+
+
+def test_limits_of_newer_versions_are_known(read):
+    inside = '<limit upper="1" acceleration="1" deceleration="2" jerk="3"/>'
+    assert read(arm(inside), strict=True).report.remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("inside", "said"),
+    [
+        ('<dynamics damping="-1"/>', "its joint has the damping -1, below 0"),
+        ('<dynamics friction="-2"/>', "its joint has the friction -2, below 0"),
+        ('<limit upper="1" velocity="-3"/>', "its velocity limit is -3, below 0"),
+        ('<limit upper="1" effort="-4"/>', "its effort limit is -4, below 0"),
+    ],
+)
+def test_negative_losses_and_limits_are_implausible(read, inside, said):
+    (line,) = read(arm(f"\n{inside}")).report.remarks
+    assert line.status == "implausible"
+    assert line.endswith(f"trial.urdf:7: body 'tip': {said}")
+    with pytest.raises(pp.ModelError, match=rf"trial\.urdf:7: body 'tip': {said}; .*strict=False"):
+        read(arm(f"\n{inside}"), strict=True)
 
 
 # -- any document ----------------------------------------------------------------------

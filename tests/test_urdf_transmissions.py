@@ -122,10 +122,23 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_transmissions_that_cannot_be_honoured_are_refused_and_the_machine_loads(read, case):
+def test_transmissions_that_cannot_be_honoured_are_told_and_the_machine_loads(read, case):
+    """Without rotors they move nothing, and are not refused."""
     body, said = REFUSED[case]
+    for strict in (False, True):
+        model = read(arm() + body, strict=strict)
+        assert model.joint("j").gear_ratio == 1.0
+        (line,) = model.report.remarks
+        assert (line.status, line.line) == ("ignored", 7)
+        assert said in line and line.endswith("; it has no rotor inertia, so it moves nothing")
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_transmissions_with_rotors_that_cannot_be_honoured_are_refused(read, case):
+    body, said = REFUSED[case]
+    rotor = '<actuator name="m"><drake:rotor_inertia value="1e-4"/></actuator></transmission>'
+    body = body.replace("</transmission>", rotor)
     model = read(arm() + body)
-    assert model.joint("j").gear_ratio == 1.0
     (line,) = model.report.remarks
     assert (line.status, line.line) == ("refused", 7)
     assert said in line
@@ -152,6 +165,10 @@ def test_motors_of_joints_that_no_motor_turns_are_ignored(read, type):
     assert model.report.remarks == ()
     (line,) = [line for line in model.report if line.element == "<transmission 't'>"]
     assert line.endswith("ignored, joint 'j' does not turn or slide")
+    rotor = '<drake:rotor_inertia value="1"/>'
+    model = read(body + GEARED.format(in_actuator=rotor, in_joint="", in_transmission=""))
+    (line,) = model.report.refused[:1]
+    assert line.endswith("<transmission 't'>: refused: joint 'j' does not turn or slide")
 
 
 @pytest.mark.parametrize(

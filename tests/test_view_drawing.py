@@ -7,6 +7,7 @@ import pytest
 import trimesh
 from hypothesis import example, given
 from hypothesis import strategies as st
+from PIL import Image
 from viewing import UP, shown
 
 import phipsi as pp
@@ -14,7 +15,9 @@ from phipsi import joints
 from phipsi.model.geometry import Box, Mesh, Sphere
 from phipsi.model.inertia import Inertia
 from phipsi.simulate.trajectory import Trajectory
+from phipsi.view import mesh_files
 from phipsi.view.bounds import FIELD_OF_VIEW, Bounds, box_corners, camera_position, turn_z_to
+from phipsi.view.mesh_files import Folder
 from phipsi.view.meshes import read_mesh
 from phipsi.view.skeleton import bones, inertia_ellipsoid, joint_axes
 from phipsi.view.stage import ground_height, in_frame
@@ -336,3 +339,92 @@ def test_missing_mesh_is_refused_by_name():
         read_mesh("/no/such.stl")
     with pytest.raises(pp.ModelError, match=r"package://robot/arm.stl: no file was found"):
         read_mesh("package://robot/arm.stl")
+
+
+# -- which files are opened ------------------------------------------------------------
+
+TEXTURED = """mtllib {library}
+v 0 0 0
+v 1 0 0
+v 0 1 0
+vt 0 0
+vt 1 0
+vt 0 1
+usemtl paint
+f 1/1 2/2 3/3
+"""
+PAINT = "newmtl paint\nKd 0 1 0\nmap_Kd {image}\n"
+
+
+def textured(folder, library="paint.mtl", image="paint.png", at="paint.png"):
+    """A triangle in `folder`/meshes, with a texture of red and blue."""
+    meshes = folder / "meshes"
+    meshes.mkdir()
+    (meshes / "triangle.obj").write_text(TEXTURED.format(library=library))
+    (meshes / "paint.mtl").write_text(PAINT.format(image=image))
+    pixels = np.zeros((2, 2, 3), dtype=np.uint8)
+    pixels[0, :, 0] = pixels[1, :, 2] = 255
+    Image.fromarray(pixels).save(meshes / at)
+    return str(meshes / "triangle.obj")
+
+
+def has_texture(path) -> bool:
+    """Whether a mesh has red and blue; a texture that is missing is grey in trimesh."""
+    (surface,) = read_mesh(path)
+    pixels = np.asarray(surface.painted.visual.material.image.convert("RGB"))
+    return {(255, 0, 0), (0, 0, 255)} <= set(map(tuple, pixels.reshape(-1, 3).tolist()))
+
+
+@pytest.mark.parametrize("image", ["paint.png", "../textures/paint.png", "C:\\art\\paint.png"])
+def test_texture_beside_its_mesh_is_read_whatever_folder_is_said(tmp_path, image):
+    assert has_texture(textured(tmp_path, image=image))
+
+
+def test_nothing_outside_the_folder_of_a_mesh_is_opened(tmp_path):
+    path = textured(tmp_path, library="../other.mtl")
+    (tmp_path / "other.mtl").write_text(PAINT.format(image="meshes/paint.png"))
+    assert not has_texture(path)
+    for name in ("../other.mtl", str(tmp_path / "other.mtl"), "a/../../other.mtl"):
+        with pytest.raises(pp.ModelError, match="No such file"):
+            Folder(path).get(name)
+    assert Folder(path)["paint.mtl"].startswith(b"newmtl")
+
+
+def test_pipe_that_a_mesh_names_is_not_waited_for(tmp_path):
+    """Nobody writes to it: who opened it would hang."""
+    path = textured(tmp_path, library="pipe.mtl")
+    os.mkfifo(tmp_path / "meshes" / "pipe.mtl")
+    assert not has_texture(path)
+    with pytest.raises(pp.ModelError, match=r"pipe.mtl: this is no regular file"):
+        Folder(path).get("pipe.mtl")
+
+
+def test_mesh_that_is_no_regular_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.stl")
+    for path in (tmp_path / "pipe.stl", tmp_path, "/dev/zero"):
+        with pytest.raises(pp.ModelError, match="this is no regular file; expected a mesh"):
+            read_mesh(str(path))
+    with pytest.raises(pp.ModelError, match="null"):
+        read_mesh("a\0b.stl")
+
+
+def test_mesh_that_is_too_large_is_refused(tmp_path, monkeypatch):
+    """Half a gigabyte of nothing takes no room on the disk."""
+    with open(tmp_path / "large.stl", "wb") as stream:
+        stream.truncate(mesh_files.MOST_BYTES + 1)
+    with pytest.raises(pp.ModelError, match="has 512 MiB, and meshes are read up to 512 MiB"):
+        read_mesh(str(tmp_path / "large.stl"))
+    path = textured(tmp_path)
+    monkeypatch.setattr(mesh_files, "MOST_BYTES", os.stat(path).st_size)
+    folder = Folder(path)
+    assert folder.get("paint.mtl")
+    with pytest.raises(pp.ModelError, match=r"paint.png: has .* with all that they name"):
+        for _ in range(9):
+            folder.get("paint.png")
+
+
+@pytest.mark.parametrize("name", ["arm.zip", "arm.stl.gz", "ARM.TAR"])
+def test_archive_is_not_unpacked(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK")
+    with pytest.raises(pp.ModelError, match="this is an archive; unpack it"):
+        read_mesh(str(tmp_path / name))

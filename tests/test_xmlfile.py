@@ -3,6 +3,8 @@
 import os
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import phipsi as pp
 from phipsi.model.files import xmlfile, xmlparser
@@ -36,6 +38,11 @@ def test_text_of_a_robot_is_read_where_it_is_meant():
         ("<sdf><a> </a></sdf>", "<a> is empty; write <a>...</a>"),
         ("<sdf><a>1 2</a></sdf>", "<a>1 2</a>: expected one number"),
         ("<sdf><a>x</a></sdf>", "<a>x</a>: expected one number"),
+        (
+            "<sdf><a>${m}</a></sdf>",
+            "<a>${m}</a>: expected one number; it is for xacro: expand the file first: xacro "
+            "robot.xacro > robot.urdf",
+        ),
         ("<sdf><a>١</a></sdf>", "<a>١</a>: expected one number"),
         ("<sdf><a>1e200</a></sdf>", "<a>1e200</a>: expected finite numbers of sensible size"),
     ],
@@ -95,6 +102,10 @@ PUT_OFF = {
     "empty": "<visual/><visual name='a>b'/><visual name='a>b'></visual>",
     "comment": "<visual><!-- <visual> --><a/></visual>",
     "data": "<visual><![CDATA[</visual>]]><a/></visual\n>",
+    "empty in itself": "<gazebo><gazebo/></gazebo><gazebo><gazebo a='>'\t/></gazebo\n><d/>",
+    "empty among others": "<visual><a><visual/></a><b/></visual><visual><visual></visual></visual>",
+    "instruction": "<visual><?a <visual> </visual> ?><a/></visual>",
+    "attribute": "<visual a='&lt;/visual>' b=\"/>\"><a b='>&lt;visual>'/></visual>",
     "nested": "<gazebo><gazebo>\n<a/></gazebo>\n<b/></gazebo>",
     "another that begins alike": "<visual><visuals><a/></visuals></visual>",
     "one in the other": "<gazebo><visual><a/></visual></gazebo>",
@@ -113,6 +124,60 @@ def test_children_that_are_put_off_are_those_that_stand_there(case, encoding):
     lazily = parse_xml("a.xml", text.encode(encoding))
     at_once = parse_xml("a.xml", text.replace("robot>", "sdf>").encode(encoding))
     assert outline(lazily)[1:] == outline(at_once)[1:]
+
+
+BITS = st.sampled_from(
+    [
+        *("<visual>", "<visual/>", "<visual a='/>' />", "</visual>", "</visual\n>", "<visual\n>"),
+        *("<gazebo a='1'\n b='2'>", "<gazebo/>", "<gazebo\t/>", "</gazebo >", "<visuals>"),
+        *("<!-- <visual> -->", "<!-- </visual> -->", "<![CDATA[</visual>]]>", "<?p <gazebo> ?>"),
+        *("<visual a='&lt;/visual>'/>", "</visuals>", "<a>", "</a>", "<a/>", "é", "\n", "]"),
+    ]
+)
+
+
+@settings(max_examples=300)
+@given(bits=st.lists(BITS, max_size=10), mark=st.booleans())
+def test_any_document_is_the_same_put_off_or_not(bits, mark):
+    """Broken ones are told alike, too."""
+    text = ("\ufeff" if mark else "") + f"<robot>{''.join(bits)}\n<c/></robot>"
+
+    def parsed(put_off) -> list | str:
+        try:
+            return outline(xmlparser._parse("a.xml", text.encode(), 0, put_off))
+        except pp.ModelError as error:
+            return str(error)
+        except xmlparser._NestedError:
+            return parsed({})
+
+    assert parsed(xmlparser.PUT_OFF) == parsed({})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("nested", ["", "<gazebo/>"])
+def test_text_within_what_is_put_off_is_read_whichever_way(encoding, nested):
+    text = f"<robot><gazebo><a>1</a>{nested}</gazebo></robot>".encode(encoding)
+    assert parse_xml("a.xml", text).need("gazebo").need("a").value() == 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<robot>\n<a/><a/>\n<a/></robot>",
+        "<robot><visual>\n<a/>\n<a/></visual></robot>",
+        "<sdf><a>\n<a>\n<a>",
+    ],
+)
+def test_more_elements_than_any_machine_has_are_refused(text, monkeypatch):
+    """Whether they are beside each other, in each other, or put off."""
+    monkeypatch.setattr(xmlparser, "MOST_ELEMENTS", 3)
+    with pytest.raises(pp.ModelError) as caught:
+        parse(text)
+    said = "a.xml:3: more than 3 elements, which no machine needs; check the path"
+    assert str(caught.value) == said
+    monkeypatch.setattr(xmlparser, "MOST_ELEMENTS", 4)
+    if text.startswith("<robot>"):
+        assert parse(text).tag == "robot"
 
 
 def test_children_that_are_put_off_are_made_once_and_only_when_asked_for(monkeypatch):

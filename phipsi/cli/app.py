@@ -14,7 +14,7 @@ from phipsi.cli.cache import cache
 from phipsi.cli.check import check
 from phipsi.cli.demo import demo
 from phipsi.cli.failures import FINE, report
-from phipsi.cli.info import info
+from phipsi.cli.info import file_first, info
 from phipsi.cli.look import view
 from phipsi.cli.screen import Piped, open_closed_streams, take_every_letter
 from phipsi.cli.simulate import simulate
@@ -37,6 +37,7 @@ COMMANDS: dict[Callable[..., Any], tuple[str, ...]] = {
     simulate: (
         "phipsi simulate robot.urdf",
         "phipsi simulate robot.urdf --control pd --seed 1 --plot run.png",
+        "phipsi simulate robot.sdf --open",
         "phipsi simulate robot.urdf --base free --gravity 0 0 0 --html run.html",
         "phipsi simulate robot.urdf --duration 60 --integrator midpoint --out run.nc",
     ),
@@ -84,7 +85,7 @@ def make_app() -> App:
             debug: show the traceback of an error.
         """
         try:
-            return app(tokens) or FINE
+            return app(file_first(tokens)) or FINE
         except (Exception, KeyboardInterrupt) as error:
             return report(error, debug)
 

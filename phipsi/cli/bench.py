@@ -18,7 +18,7 @@ from phipsi.cli.checking.comparison import TOLERANCE, compare
 from phipsi.cli.checking.opinions import FORMATS, root_of
 from phipsi.cli.failures import spoken
 from phipsi.cli.machine import AS_WRITTEN, Reading, is_bundled, read_machine
-from phipsi.cli.pinocchio import Peer
+from phipsi.cli.pinocchio import TimedPinocchio
 from phipsi.cli.screen import Screen, heading, number, table, times, working
 from phipsi.cli.tasks import TASKS, Task, states_of
 from phipsi.cli.timing import Times, interleave
@@ -79,7 +79,7 @@ def bench(file: str, /, *, reading: Annotated[Reading, Parameter(name="*")] = AS
 
 
 def _measurements(
-    model: Model, states: dict[str, np.ndarray], peer: Peer | None
+    model: Model, states: dict[str, np.ndarray], peer: TimedPinocchio | None
 ) -> Iterator[tuple[str, int, Callable[[], Times]]]:
     """The rows of the table: what is timed, for how many states, and who does it."""
     for task in TASKS:
@@ -89,7 +89,9 @@ def _measurements(
         yield "rollout, a step", count, partial(_time_rollout, model, states, count)
 
 
-def _find_peer(file: str, model: Model, states: dict[str, np.ndarray]) -> tuple[Peer | None, str]:
+def _find_peer(
+    file: str, model: Model, states: dict[str, np.ndarray]
+) -> tuple[TimedPinocchio | None, str]:
     """Pinocchio with the same machine, if it is there and gives the same answers; and a remark."""
     try:
         pin = import_module("pinocchio")
@@ -98,7 +100,7 @@ def _find_peer(file: str, model: Model, states: dict[str, np.ndarray]) -> tuple[
     if is_bundled(file) or FORMATS[root_of(file)] != "URDF":
         return None, f"Pinocchio is not compared: {file} is no URDF file"
     try:
-        peer = Peer(pin, file, model, states)
+        peer = TimedPinocchio(pin, file, model, states)
     except UnreadError as error:
         return None, f"Pinocchio is not compared: {error}"
     answers = {task.name: _difference(model, task, states, peer) for task in TASKS}
@@ -116,7 +118,7 @@ def _find_peer(file: str, model: Model, states: dict[str, np.ndarray]) -> tuple[
 
 
 def _difference(
-    model: Model, task: Task, states: dict[str, np.ndarray], peer: Peer
+    model: Model, task: Task, states: dict[str, np.ndarray], peer: TimedPinocchio
 ) -> float | None:
     """How far its answers are from ours; None where we have none."""
     try:
@@ -128,7 +130,7 @@ def _difference(
 
 
 def _time(
-    model: Model, task: Task, states: dict[str, np.ndarray], peer: Peer | None, count: int
+    model: Model, task: Task, states: dict[str, np.ndarray], peer: TimedPinocchio | None, count: int
 ) -> Times:
     """One state as a user passes it, or a batch; a loop of Python calls in place of a batch."""
     arguments = [states[name][0] if count == 1 else states[name][:count] for name in task.arguments]
@@ -155,11 +157,11 @@ def _time_rollout(model: Model, states: dict[str, np.ndarray], count: int) -> Ti
     return interleave({OURS: run}, {OURS: count * STEPS})
 
 
-def _columns(peer: Peer | None) -> tuple[str, ...]:
+def _columns(peer: TimedPinocchio | None) -> tuple[str, ...]:
     return (OURS,) if peer is None else (OURS, CALL, "ratio", BATCH, "ratio")
 
 
-def _cells(measured: Times, peer: Peer | None) -> list[str]:
+def _cells(measured: Times, peer: TimedPinocchio | None) -> list[str]:
     cells = [number(1e6 * measured.best(OURS), 3)]
     for name in (CALL, BATCH) if peer is not None else ():
         if name in measured.seconds:
@@ -172,7 +174,7 @@ def _cells(measured: Times, peer: Peer | None) -> list[str]:
     return cells
 
 
-def _how(peer: Peer | None) -> str:
+def _how(peer: TimedPinocchio | None) -> str:
     """What a reader must know to trust the numbers."""
     lines = [
         f"On {_processor()}, one thread, time of the processor; calls of pp.forward_dynamics",

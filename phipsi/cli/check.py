@@ -63,7 +63,7 @@ def check(
     opinions = []
     for witness in WITNESSES if is_file else ():
         with working(f"asking {witness.name}"):
-            opinions.append(hear(witness, file, tree, drawn))
+            opinions.append(hear(witness, file, tree, drawn, reading.asked))
     with working(f"measuring the shapes of {model.name}"):
         shapes, unread = odd_shapes(model)
     known = [line for line in model.report.remarks if line.status in NOTABLE]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Annotated
 
 import numpy as np
@@ -15,7 +16,7 @@ from phipsi.cli.describe import describe
 from phipsi.cli.drawing import draw_tree
 from phipsi.cli.joint_table import MOST_JOINTS, joint_table
 from phipsi.cli.loops import closure_table, coupling_table
-from phipsi.cli.machine import AS_WRITTEN, Reading, is_bundled, read_machine
+from phipsi.cli.machine import AS_WRITTEN, BUNDLED, Reading, is_bundled, read_machine
 from phipsi.cli.remarks import paragraphs, short
 from phipsi.cli.screen import Screen, facts, heading, number, plural, print_json
 from phipsi.model.geometry import Visual
@@ -71,6 +72,26 @@ def info(
         _print_remarks(screen, model.report.remarks)
     else:
         _print_report(screen, model, report)
+
+
+def file_first(words: Sequence[str]) -> list[str]:
+    """The words of a command, those after --report that can be no status before it.
+
+    >>> file_first(["info", "--report", "refused", "robot.urdf"])
+    ['info', 'robot.urdf', '--report', 'refused']
+    """
+    if "info" not in words[:1] or "--report" not in words:
+        return list(words)
+    at = words.index("--report") + 1
+    near = list(takewhile(lambda word: not word.startswith("-"), words[at:]))
+    files = [word for word in near if word not in STATUSES and _names_a_machine(word)]
+    statuses = [word for word in near if word not in files]
+    return [*words[: at - 1], *files, "--report", *statuses, *words[at + len(near) :]]
+
+
+def _names_a_machine(word: str) -> bool:
+    name = word.partition(":")[0]
+    return name in BUNDLED or not is_bundled(word)
 
 
 def _print_remarks(screen: Screen, remarks: Sequence[Remark]) -> None:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from phipsi.errors import InputError, name_choices
 from phipsi.model import examples
+from phipsi.model.files import reading as readers
 from phipsi.model.files.load import load
 from phipsi.model.model import Model
 
@@ -41,6 +42,12 @@ class Reading:
     mimic: Literal["enforce", "independent"] = "enforce"
     strict: Annotated[bool, Parameter(negative=(), show_default=False)] = False
     packages: Annotated[tuple[Path, ...], Parameter(negative=(), show_default=False)] = ()
+
+    @property
+    def asked(self) -> readers.Reading:
+        """The same, as readers of files take it."""
+        found = tuple(map(str, self.packages))
+        return readers.Reading(self.base, self.mimic, self.strict, packages=found)
 
 
 AS_WRITTEN = Reading()

@@ -17,7 +17,7 @@ from phipsi.cli.tasks import Task
 from phipsi.model.model import Model
 
 
-class Peer:
+class TimedPinocchio:
     """A machine as Pinocchio reads it, and our states in its coordinates.
 
     Args:

@@ -16,6 +16,7 @@ from phipsi.cli.screen import Screen, working
 from phipsi.cli.setting import UNDRIVEN, Driving, start_of
 from phipsi.cli.summary import LOSSES, Speed, tell
 from phipsi.cli.whole import Whole
+from phipsi.dynamics.loops import loops_of
 from phipsi.errors import InputError
 from phipsi.model.inertia import vector3
 from phipsi.simulate.run import simulate as run
@@ -37,6 +38,7 @@ def simulate(
     /,
     *,
     reading: Annotated[Reading, Parameter(name="*")] = AS_WRITTEN,
+    opened: Annotated[bool, Parameter(name="--open", negative=(), show_default=False)] = False,
     gravity: Annotated[tuple[float, float, float] | None, Parameter(negative=())] = None,
     duration: float = 5.0,
     dt: float = 1e-3,
@@ -62,11 +64,12 @@ def simulate(
     Args:
         file: URDF, SDF or MJCF; or a machine of phipsi's own: spacecraft, puma560, chain:20 ...
         reading: of the file.
+        opened: leave the loops and couplings of the machine open: its tree moves alone.
         gravity: m/s^2, three numbers in the axes of the world.
         duration: seconds.
         dt: seconds of a step.
         integrator: order 4; order 5 with its own steps; semi-implicit; energy-preserving. By
-            default rk4, or midpoint or euler where the damping of a joint is strong.
+            default rk4, or midpoint or euler where the damping or the spring of a joint is strong.
         every: keep every so many states, and the last.
         losses: with the damping and friction of the file.
         limits: with the largest efforts of the file.
@@ -78,6 +81,13 @@ def simulate(
     model = read_machine(file, reading)
     if gravity is not None:
         model = replace(model, gravity=vector3("--gravity", gravity))
+    is_closed = model.is_closed
+    if is_closed and not opened:
+        raise InputError(
+            f"{file}: {model.name!r} has loops ({loops_of(model)}), and their forces are not "
+            "computed: --open leaves them open, and moves the tree alone"
+        )
+    model = model.opened()
     if not model.nv:
         raise InputError(f"{file}: nothing moves in {model.name!r}; there is nothing to simulate")
     steps_of(duration, dt)  # refuses what is no time
@@ -90,6 +100,8 @@ def simulate(
         "start": "neutral, at rest" if seed is None else f"random, by seed {seed}",
         "motors": MOTORS[driving.control],
     }
+    if is_closed:
+        setting["loops"] = "left open: the tree moves alone"
     begin = perf_counter()
     with working(f"compiling {model.name}"):
         how["control"] = driving.law(model)

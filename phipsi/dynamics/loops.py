@@ -33,17 +33,33 @@ def check_open(model: Model, asker: str) -> None:
     check_model(model)
     if not model.is_closed:
         return
-    held = {"closures": model.closures, "couplings": model.couplings}
-    names = "; ".join(f"{what} {_listed(parts)}" for what, parts in held.items() if parts)
-    rows = " and ".join(ROWS[what] for what, parts in held.items() if parts)
+    rows = " and ".join(ROWS[what] for what in _held(model))
     raise ModelError(
-        f"{asker}: {model.name!r} has loops ({names}), which answer with forces of their own; "
-        "these are not computed, and the answer would be that of the tree alone. Take "
+        f"{asker}: {model.name!r} has loops ({loops_of(model)}), which answer with forces of "
+        "their own; these are not computed, and the answer would be that of the tree alone. Take "
         "tree = model.opened() and solve Mass vdot - A* f = tau - C with A vdot = -A_dot v for "
         "vdot and the forces f: Mass and C are pp.mass_matrix(tree, q) and "
         f"pp.bias_force(tree, q, v), A and A_dot v have {rows} (docs/dynamics.md, 'Machines with "
         f"loops', does it). If it is the tree that you mean, call {asker} on it"
     )
+
+
+def loops_of(model: Model) -> str:
+    """What holds a machine together beside its tree, by a few names.
+
+    >>> from phipsi import ModelBuilder, joints
+    >>> builder = ModelBuilder("gate")
+    >>> builder.add_body("leaf", mass=1.0, com=(0.5, 0, 0))
+    >>> builder.add_closure("latch", "leaf", "world", joints.Spherical(), position=(1, 0, 0))
+    >>> loops_of(builder.build())
+    "closures 'latch'"
+    """
+    return "; ".join(f"{what} {_listed(parts)}" for what, parts in _held(model).items())
+
+
+def _held(model: Model) -> dict[str, tuple[Any, ...]]:
+    held = {"closures": model.closures, "couplings": model.couplings}
+    return {what: parts for what, parts in held.items() if parts}
 
 
 def _listed(parts: tuple[Any, ...]) -> str:

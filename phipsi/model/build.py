@@ -25,9 +25,12 @@ from phipsi.model.link import (
     check_spring,
     check_values,
     check_visuals,
+    odd_limits,
+    odd_losses,
 )
 from phipsi.model.model import EARTH, UNLIMITED, Limits, Model
 from phipsi.model.parts import End, Loop, Part, Parts, Values, Where, nowhere
+from phipsi.model.report import Remark
 from phipsi.model.tree import WORLD_NAME
 
 REVOLUTE_Z, WELD = Revolute(), Fixed()
@@ -37,15 +40,15 @@ class ModelBuilder:
     """Builds a machine body by body.
 
     The builder refuses what no machine can have, with a `ModelError` that
-    names the body; with `strict=False` unphysical inertias and joints that
-    move no mass are kept and listed in `model.report` instead. Parents may be
+    names the body; with `strict=False` unphysical inertias, negative losses and
+    joints that move no mass are kept and listed in `model.report` instead. Parents may be
     added after their children; coordinates follow the joints depth-first in
     the order added. What is refused is not added: mend it and go on.
 
     Args:
         name: of the machine.
         gravity: acceleration of free fall in world axes, m/s^2.
-        strict: refuse unphysical inertias and joints that move no mass.
+        strict: refuse unphysical inertias, negative losses and joints that move no mass.
         where: for a reader of files, `where(body, part)`: the file and the line that
             tell this of the body, to put in front of every message.
 
@@ -78,7 +81,7 @@ class ModelBuilder:
 
     @property
     def strict(self) -> bool:
-        """Whether unphysical inertias and joints that move no mass are refused."""
+        """Whether unphysical inertias, negative losses and joints that move no mass are refused."""
         return self._parts.strict
 
     def add_body(
@@ -133,7 +136,7 @@ class ModelBuilder:
         Raises:
             ModelError: names the body, and says what to do.
         """
-        self._check_name(name)
+        self._check_name(name, "body")
         parts = self._parts
         part: Part = "inertia"  # what a refusal is about
         try:
@@ -169,9 +172,7 @@ class ModelBuilder:
             check_spring(link)
         except ModelError as error:
             raise parts.refusal(name, part, str(error)) from None
-        remedy = "give the inertia about the mass centre in body axes"
-        faults = body_inertia.violations()
-        parts.remarks += [parts.keep(name, "inertia", fault, remedy) for fault in faults]
+        parts.remarks += self._faults(link)
         parts.links[name] = link
         parts.joints[own_name] = name
         parts.visuals += [(name, visual) for visual in looks]
@@ -191,7 +192,7 @@ class ModelBuilder:
             position: of its origin in that one's frame, m.
             rotation: 3x3: its axes, as columns, in those of the body; None for the same.
         """
-        self._check_name(name)
+        self._check_name(name, "frame")
         with self._naming(name, "joint", "frame"):
             frame = check_carrier("body", body), Placement.of(rotation, position)
         self._parts.frames[name] = frame
@@ -400,12 +401,13 @@ class ModelBuilder:
 
     # -- what a part alone cannot know
 
-    def _check_name(self, name: str) -> None:
+    def _check_name(self, name: str, what: str) -> None:
         parts = self._parts
         if not isinstance(name, str) or not name:
             raise ModelError(f"a body or frame needs a name, got {name!r}")
         if name == WORLD_NAME or name in parts.links or name in parts.frames:
-            raise ModelError(f"the name {name!r} is taken in {self.name!r}; give another one")
+            text = f"the name {name!r} is taken in {self.name!r}; give another one"
+            raise parts.refusal(name, "body", text, what)
 
     def _check_joint_name(self, name: str) -> str:
         taken = self._parts.joints
@@ -416,6 +418,24 @@ class ModelBuilder:
                 f"the joint name {name!r} is taken by body {taken[name]!r}; give another joint_name"
             )
         return name
+
+    def _faults(self, link: Link) -> list[Remark]:
+        """What no machine can have of a link; refused when strict."""
+        found: list[tuple[Part, list[str], str]] = [
+            (
+                "inertia",
+                link.inertia.violations(),
+                "give the inertia about the mass centre in body axes",
+            ),
+            ("limits", odd_limits(link.limits), "give the size of the largest it can do"),
+            ("dynamics", odd_losses(link), "losses take energy out, so give a positive number"),
+        ]
+        keep = self._parts.keep
+        return [
+            keep(link.name, part, fault, remedy)
+            for part, faults, remedy in found
+            for fault in faults
+        ]
 
     def _shapes(self, body: str, shapes: Iterable[Visual | Shape]) -> list[tuple[str, Visual]]:
         """Shapes, and what they are on."""

@@ -112,15 +112,19 @@ def check_configuration(model: Model, name: str, q: ArrayLike) -> np.ndarray:
     for joint in model.leaders:
         part = joint.kind.quaternion
         if part is not None:
-            x = array[..., joint.q][..., part]
-            square = np.sum(x * x, axis=-1)
-            if np.any(np.abs(square - 1.0) > QUATERNION_TOLERANCE):
-                worst = float(np.sqrt(np.abs(square)).flat[np.argmax(np.abs(square - 1.0))])
-                raise InputError(
-                    f"{name}: the quaternion of joint {joint.name!r} has length {worst:.9g}; "
-                    "expected 1 (x, y, z, w order; divide it by its length)"
-                )
+            check_quaternion(name, joint.name, array[..., joint.q][..., part])
     return array
+
+
+def check_quaternion(name: str, joint: str, x: np.ndarray) -> None:
+    """InputError unless the quaternions (*batch, 4) of a joint have the length one."""
+    square = np.sum(x * x, axis=-1)
+    if np.any(np.abs(square - 1.0) > QUATERNION_TOLERANCE):
+        worst = float(np.sqrt(np.abs(square)).flat[np.argmax(np.abs(square - 1.0))])
+        raise InputError(
+            f"{name}: the quaternion of joint {joint!r} has length {worst:.9g}; "
+            "expected 1 (x, y, z, w order; divide it by its length)"
+        )
 
 
 def check_speeds(model: Model, name: str, v: ArrayLike) -> np.ndarray:

@@ -15,7 +15,7 @@ Box(size=(0.8, 0.04, 2.0))
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -119,10 +119,13 @@ class Mesh:
     Args:
         path: of the file, or the uri that no file was found for.
         scale: of its lengths along x, y and z; a negative one mirrors.
+        uri: what the machine's file calls it, as `package://robot/arm.stl`; meshes of one
+            path and scale are equal whatever they were called.
     """
 
     path: str
     scale: Vector3 = (1.0, 1.0, 1.0)
+    uri: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         try:
@@ -131,6 +134,8 @@ class Mesh:
             path = ""
         if not path:
             raise ModelError(f"the path of a Mesh is {self.path!r}; expected that of a file")
+        if not isinstance(self.uri, str):
+            raise ModelError(f"the uri of a Mesh is {self.uri!r}; expected a text")
         object.__setattr__(self, "path", path)
         object.__setattr__(self, "scale", vector3("the scale of a Mesh", self.scale))
 

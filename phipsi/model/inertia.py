@@ -110,12 +110,24 @@ class Inertia:
             return self if other.vanishes else other
         mass = self.mass + other.mass
         weight = 0.5 if mass == 0.0 else self.mass / mass
-        com = spatial.add(spatial.scale(weight, self.com), spatial.scale(1.0 - weight, other.com))
-        rotational = np.zeros((3, 3))
-        for part in (self, other):
-            arm: np.ndarray = np.array(spatial.tilde(spatial.subtract(part.com, com)))
-            rotational += np.array(part.rotational) - part.mass * arm @ arm
-        return Inertia(mass, vector3("com", com), _symmetric(rotational.tolist()))
+        (a, b, c), (d, e, f) = self.com, other.com
+        rest = 1.0 - weight
+        com = weight * a + rest * d, weight * b + rest * e, weight * c + rest * f
+        return Inertia(mass, com, _sum3(self._about(com), other._about(com)))
+
+    def _about(self, point: Vector3) -> Rows3:
+        """The rotational inertia about another point: `I - m l~ l~`, l from there to the com."""
+        (a, b, c), (x, y, z) = self.com, point
+        x, y, z, m = a - x, b - y, c - z, self.mass
+        (a, d, e), (_, b, f), (_, _, c) = self.rotational
+        d, e, f = d - m * x * y, e - m * x * z, f - m * y * z
+        xx, yy, zz = x * x, y * y, z * z
+        return (a + m * (yy + zz), d, e), (d, b + m * (xx + zz), f), (e, f, c + m * (xx + yy))
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """As `ModelBuilder.add_body` takes it."""
+        return {"mass": self.mass, "com": self.com, "inertia": self.rotational}
 
     def violations(self) -> list[str]:
         """What no rigid body can have: each as a clause; empty if the inertia is physical."""
@@ -268,6 +280,13 @@ def product3(A: Rows3, B: Rows3) -> Rows3:
         (m * a + n * d + o * g, m * b + n * e + o * h, m * c + n * f + o * i),
         (p * a + q * d + r * g, p * b + q * e + r * h, p * c + q * f + r * i),
     )
+
+
+def _sum3(A: Rows3, B: Rows3) -> Rows3:
+    """A + B."""
+    (a, b, c), (d, e, f), (g, h, i) = A
+    (j, k, l), (m, n, o), (p, q, r) = B
+    return (a + j, b + k, c + l), (d + m, e + n, f + o), (g + p, h + q, i + r)
 
 
 def _frozen(rows: Matrix) -> Rows3:

@@ -89,6 +89,20 @@ def check_limits(limits: Limits) -> Limits:
     return limits
 
 
+def odd_limits(limits: Limits) -> list[str]:
+    """What no joint can have for a limit: each as a clause."""
+    if limits is UNLIMITED:
+        return []
+    sizes = {"velocity": limits.velocity, "effort": limits.effort}
+    return [f"its {name} limit is {x:g}, below 0" for name, x in sizes.items() if x < 0.0]
+
+
+def odd_losses(link: Link) -> list[str]:
+    """Losses that would feed energy in: each as a clause."""
+    losses = {"damping": link.damping, "friction": link.friction}
+    return [f"its joint has the {name} {x:g}, below 0" for name, x in losses.items() if x < 0.0]
+
+
 def check_motor(link: Link) -> None:
     """A motor needs a gear, an inertia of its own, and a joint that moves."""
     if link.rotor_inertia < 0.0:

@@ -27,6 +27,8 @@ from phipsi.model.tree import WORLD, WORLD_NAME, Tree
 if TYPE_CHECKING:
     from phipsi.model.peers.layout import Layout, Result
 
+More = ArrayLike | None  # what may be given, too
+
 EARTH = (0.0, 0.0, -9.81)  # gravity, z up
 BODY_SIZE = 6  # of a rigid body; a flexible one adds its modes
 
@@ -316,13 +318,7 @@ class Model:
     # -- states of other packages
 
     def to_pinocchio(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        vdot: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
-        *,
-        peer: Any = None,
+        self, q: ArrayLike, v: More = None, vdot: More = None, tau: More = None, *, peer: Any = None
     ) -> Result:
         """A state in the numbers of Pinocchio.
 
@@ -335,7 +331,7 @@ class Model:
                 machine of `pp.from_pinocchio`.
 
         Returns:
-            What was given, in this order: one array, or a tuple of them.
+            What was given, in this order: one array, or a tuple of them, all of one batch.
 
         >>> import pinocchio, phipsi as pp
         >>> peer = pinocchio.buildSampleModelHumanoidRandom()
@@ -347,38 +343,20 @@ class Model:
         return self.layout("pinocchio", peer).to_peer(q, v, vdot, tau)
 
     def from_pinocchio(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        vdot: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
-        *,
-        peer: Any = None,
+        self, q: ArrayLike, v: More = None, vdot: More = None, tau: More = None, *, peer: Any = None
     ) -> Result:
         """A state of Pinocchio in our numbers; see `to_pinocchio`."""
         return self.layout("pinocchio", peer).from_peer(q, v, vdot, tau)
 
     def to_mujoco(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        vdot: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
-        *,
-        peer: Any = None,
+        self, q: ArrayLike, v: More = None, vdot: More = None, tau: More = None, *, peer: Any = None
     ) -> Result:
         """A state in the numbers of MuJoCo: qpos, qvel, qacc, and forces.
 
         Args:
-            q: (*batch, nq).
-            v: speeds, (*batch, nv).
-            vdot: their rates; these need v too.
-            tau: forces; joints that follow get none of their own.
+            q, v, vdot, tau: as of `to_pinocchio`.
             peer: the `mujoco.MjModel`, of the same joints by name; not needed for a
                 machine of `pp.from_mujoco` or of an MJCF file.
-
-        Returns:
-            What was given, in this order: one array, or a tuple of them.
 
         >>> import mujoco, phipsi as pp
         >>> text = '<body> <freejoint/> <geom size="1"/> </body>'
@@ -390,13 +368,7 @@ class Model:
         return self.layout("mujoco", peer).to_peer(q, v, vdot, tau)
 
     def from_mujoco(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        vdot: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
-        *,
-        peer: Any = None,
+        self, q: ArrayLike, v: More = None, vdot: More = None, tau: More = None, *, peer: Any = None
     ) -> Result:
         """A state of MuJoCo, its qpos, qvel, qacc and forces, in our numbers; see `to_mujoco`."""
         return self.layout("mujoco", peer).from_peer(q, v, vdot, tau)
@@ -409,11 +381,11 @@ class Model:
             peer: its model, of the same joints by name; None for that which this
                 machine was made from.
         """
-        if peer is None and package in self.layouts:
+        if peer is None and isinstance(package, str) and package in self.layouts:
             return self.layouts[package]
         from phipsi.model.peers.match import match_layout
 
-        return match_layout(self, package, peer)
+        return match_layout(self, package, peer, axes=True)
 
     @cached_property
     def functions(self) -> dict:

@@ -14,7 +14,7 @@ from phipsi.model.link import Dependence, Link
 from phipsi.model.report import Place, Remark, Report
 
 # Of what is told of a body.
-Part = Literal["body", "inertia", "joint", "kind", "limits", "mimic", "closure"]
+Part = Literal["body", "inertia", "joint", "kind", "limits", "dynamics", "mimic", "closure"]
 Where = Callable[[str, Part], Place | None]
 
 Values = Mapping[str, Sequence[float]]  # of each joint, by name

@@ -15,12 +15,13 @@ All this makes remarks, and nothing is computed from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from phipsi.errors import ModelError
+from phipsi.model.files.element import label_of
 from phipsi.model.geometry import Mesh, Sphere, Visual
 from phipsi.model.inertia import Inertia, Vector3
 from phipsi.model.model import Model
@@ -35,6 +36,9 @@ THINNEST = 1e-3  # m: what a sheet has for a thickness where it has none
 POINT = 1e-9  # the sum of the moments of a point mass, but for roundoff
 TINY = 1e-300  # instead of zero, to divide by
 NOTHING = 1e-12  # what is left of an inertia that vanishes
+
+CARRIERS = ("link", "body")  # the elements that have an inertia
+_LABELS = ("<link", "<body", "<joint")
 
 Corners = tuple[Vector3, Vector3]  # the lowest and the highest of a box
 Extents = Callable[[str], Corners | None]  # of a mesh file, by its path
@@ -56,12 +60,15 @@ def shape_remarks(model: Model) -> list[Remark]:
     >>> shape_remarks(builder.build())
     ["body 'crate': its moments of inertia are up to 120 times those of 2 kg that fill its shapes"]
     """
-    return [
-        _remark(model, k, fault)
-        for k, shapes in _shapes(model).items()
-        if not any(isinstance(each.shape, Mesh) for each in shapes)
-        for fault in _faults(model.bodies[k].inertia, _box(shapes, _unread))
-    ]
+    return _remarks(
+        model,
+        (
+            (k, fault)
+            for k, shapes in _shapes(model).items()
+            if not any(isinstance(each.shape, Mesh) for each in shapes)
+            for fault in _faults(model.bodies[k].inertia, _box(shapes, _unread))
+        ),
+    )
 
 
 def mesh_remarks(model: Model, extents: Extents) -> list[Remark]:
@@ -80,12 +87,15 @@ def mesh_remarks(model: Model, extents: Extents) -> list[Remark]:
     >>> mesh_remarks(builder.build(), lambda path: ((-100, -100, 0), (100, 100, 300)))
     ["body 'crate': its moments of inertia are up to 75 times those of 2 kg that fill its shapes"]
     """
-    return [
-        _remark(model, k, fault)
-        for k, shapes in _shapes(model).items()
-        if any(isinstance(each.shape, Mesh) for each in shapes)
-        for fault in _faults(model.bodies[k].inertia, _box(shapes, extents))
-    ]
+    return _remarks(
+        model,
+        (
+            (k, fault)
+            for k, shapes in _shapes(model).items()
+            if any(isinstance(each.shape, Mesh) for each in shapes)
+            for fault in _faults(model.bodies[k].inertia, _box(shapes, extents))
+        ),
+    )
 
 
 def joint_remarks(model: Model) -> list[Remark]:
@@ -117,8 +127,8 @@ def joint_remarks(model: Model) -> list[Remark]:
             D = H.T @ M @ H + joint.reflected_inertia * np.eye(joint.kind.nv)
             if np.linalg.eigvalsh(D)[0] <= NOTHING * np.trace(H.T @ H) * np.trace(M[:3, :3]):
                 text = f"its mass has no inertia that joint {joint.name!r} feels, "
-                found.append(_remark(model, k, text + "so forward dynamics is singular"))
-    return found[::-1]
+                found.append((k, text + "so forward dynamics is singular"))
+    return _remarks(model, found[::-1])
 
 
 def with_plausibility(model: Model, strict: bool) -> Model:
@@ -207,21 +217,28 @@ def _faults(inertia: Inertia, box: Box | None) -> Iterator[str]:
 # -- where it stands -------------------------------------------------------------------
 
 
-def _remark(model: Model, k: int, fault: str) -> Remark:
-    name = model.bodies[k].name
-    return Remark("implausible", f"body {name!r}: {fault}", _place(model.report, name))
+def _remarks(model: Model, faults: Iterable[tuple[int, str]]) -> list[Remark]:
+    """A line for each fault of a body, by its number."""
+    found, places = [], None
+    for k, fault in faults:
+        places = _places(model.report) if places is None else places
+        name = model.bodies[k].name
+        link = name.partition("@")[0]  # of LINK@JOINT, as bodies are called at joints elsewhere
+        labels = [label_of(tag, each) for each in (name, link) for tag in CARRIERS]
+        place = next((places[label] for label in labels if label in places), None)
+        found.append(Remark("implausible", f"body {name!r}: {fault}", place))
+    return found
 
 
-def _place(report: Sequence[Remark], body: str) -> Place | None:
-    """Where a file tells the inertia of a body: its <inertial>, or else the body itself."""
-    link = body.partition("@")[0]  # of LINK@JOINT, as bodies are called at joints elsewhere
-    labels = [f"<{tag} {name!r}>" for tag in ("link", "body") for name in (body, link)]
-    start: Remark | None = None
+def _places(report: Iterable[Remark]) -> dict[str, Place]:
+    """Where a file tells inertias, by the link's label: at its <inertial>, or at the link."""
+    found: dict[str, Place] = {}
+    link = ""
     for line in report:
-        if start is None:
-            start = line if line.element in labels else None
-        elif line.element == "<inertial>":
-            return line.file, line.line
-        elif line.element.startswith(("<link", "<body", "<joint")):
-            break
-    return None if start is None else (start.file, start.line)
+        if line.element == "<inertial>" and link:
+            found[link], link = (line.file, line.line), ""
+        elif line.element.startswith(_LABELS):
+            link = ""
+            if not line.element.startswith("<joint") and line.element not in found:
+                link, found[line.element] = line.element, (line.file, line.line)
+    return found

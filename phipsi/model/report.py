@@ -12,6 +12,7 @@ Each line of a report is a text that knows more: its status, file and line.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -132,12 +133,18 @@ class Report(Sequence[Remark]):
         found = Counter(line.status for line in self._lines)
         return {status: found[status] for status in STATUSES if found[status]}
 
-    def __str__(self) -> str:
+    @property
+    def _summary(self) -> str:
         counts = ", ".join(f"{count:,} {status}" for status, count in self.counts.items())
-        return "\n".join((counts or "nothing to report", *self.remarks))
+        return counts or "nothing to report"
+
+    def __str__(self) -> str:
+        file = next((line.file for line in self._lines if line.file), "")
+        first = f"{file}: {self._summary}" if file else self._summary
+        return "\n".join((first, *(_from(file, line) for line in self.remarks)))
 
     def __repr__(self) -> str:
-        return f"<Report: {str(self).splitlines()[0]}; {len(self.remarks)} to read in .remarks>"
+        return f"<Report: {self._summary}; {len(self.remarks)} to read in .remarks>"
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -163,6 +170,12 @@ class Report(Sequence[Remark]):
 
 
 NOTHING = Report()
+
+
+def _from(file: str, line: Remark) -> str:
+    """A line as it is shown below the path of a file: its own begins with less of it."""
+    folder = os.path.join(os.path.dirname(file), "")
+    return str(line).removeprefix(folder) if line.file.startswith(folder) else str(line)
 
 
 def _parts(line: Remark) -> tuple[Any, ...]:

@@ -154,16 +154,25 @@ class ArrayStepper:
 
     def _remedy(self, h: float) -> str:
         model, forces = self.machine.model, self.forces
-        if self.method.implicit or not forces.damping.any():
+        if self.method.implicit or not (forces.damping.any() or forces.pull):
             return SMALLER
-        strong = forces.too_strong(mobility(model, self._first), h).reshape(-1, model.nv).any(0)
-        if not strong.any():
-            return SMALLER
-        joint = joint_of(model, int(np.argmax(strong)), "v")
-        return (
-            f"the damping of joint {joint.name!r} acts within less than a step: take "
-            "integrator='euler' or 'midpoint', which solve for it, or losses=False"
+        felt = mobility(model, self._first).reshape(-1, model.nv)
+        strong, stiff = (
+            x.any(axis=0) for x in (forces.too_strong(felt, h), forces.too_stiff(felt, h))
         )
+        if strong.any():
+            joint = joint_of(model, int(np.argmax(strong)), "v")
+            return (
+                f"the damping of joint {joint.name!r} acts within less than a step: take "
+                "integrator='euler' or 'midpoint', which solve for it, or losses=False"
+            )
+        if stiff.any():
+            joint = joint_of(model, int(np.argmax(stiff)), "v")
+            return (
+                f"the spring of joint {joint.name!r} swings within a few steps: take "
+                "integrator='midpoint' or 'euler', which solve for it, or a smaller dt"
+            )
+        return SMALLER
 
 
 def joint_of(model: Model, entry: int, which: str) -> Joint:

@@ -21,7 +21,7 @@ import numpy as np
 from phipsi.errors import InputError, name_choices
 from phipsi.model.model import Model
 from phipsi.simulate import dataset
-from phipsi.simulate.labels import coordinate_labels, speed_labels
+from phipsi.simulate.labels import coordinate_labels, speed_labels, speed_names
 from phipsi.whole_file import checked_path, checked_suffix, replacing
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def load(path: str | os.PathLike[str], model: Model) -> Arguments:
 def _write_npz(traj: Trajectory, stream: BinaryIO, poses: bool) -> None:
     names = {
         "coordinate": [label.name for label in coordinate_labels(traj.model)],
-        "speed": [label.name for label in speed_labels(traj.model)],
+        "speed": speed_names(traj.model),
         "body": [body.name for body in traj.model.bodies],
     }
     arrays: dict[str, Any] = {
@@ -162,7 +162,7 @@ def _check_fits_table(traj: Trajectory, path: str | os.PathLike[str], poses: boo
 
 def _columns(model: Model) -> dict[str, list[str]]:
     """The titles of the columns of q, v and tau."""
-    speeds = [label.name for label in speed_labels(model)]
+    speeds = speed_names(model)
     names = {"q": [label.name for label in coordinate_labels(model)], "v": speeds, "tau": speeds}
     return {prefix: [f"{prefix}.{name}" for name in names[prefix]] for prefix in names}
 

@@ -11,6 +11,13 @@ Where bodies are light, losses act within far less than a step. So integrators t
 solve for them: v' = Mass^-1 (tau - C - r v) is taken with speeds ahead of v, v + x h v', which
 adds to the mass operator, (Mass + x h r) v' = tau - C - r v, and is O(N) as before. The r of
 friction is that of the speeds before the step.
+
+Springs k may be as stiff. Of "euler" they are taken at the configuration y h (v + h v') ahead,
+which adds y h^2 k to the mass operator. With s = h^2 k (Mass^-1)_jj of a joint, its steps are
+stable for s < 4 + 2 y s. So y is 0 unless a spring swings within a few steps, s > 1, then
+1 - 1/s: such a spring comes to rest at once, and rings no more. Of "midpoint", h^2 k/4 is added
+to the mass operator and taken off with the acceleration that the iteration has: this changes
+its pace, not its end.
 """
 
 from __future__ import annotations
@@ -93,6 +100,15 @@ class Forces:
         return Springs(self.model)
 
     @cached_property
+    def stiffness(self) -> np.ndarray:
+        """Of each speed the spring that its coordinate feels; those of followers count there."""
+        stiffness = np.zeros(self.model.nv)
+        for joint in self.springs.joints:
+            ratio = 1.0 if joint.mimic is None else joint.mimic.ratio
+            stiffness[joint.v] += ratio**2 * joint.stiffness
+        return np.maximum(stiffness, 0.0)
+
+    @cached_property
     def efforts(self) -> np.ndarray:
         """The largest force of each motor; infinite where the file gives none, or zero."""
         efforts = np.full(self.model.nv, np.inf)
@@ -111,6 +127,11 @@ class Forces:
         """Whether there are any losses."""
         return self.rubs or bool(self.damping.any())
 
+    @property
+    def pull(self) -> bool:
+        """Whether there are any springs."""
+        return bool(self.springs.joints)
+
     def parameters(self) -> dict[str, np.ndarray]:
         """The numbers of the law."""
         return self.law.parameters(self.model) if self.law else {}
@@ -125,6 +146,14 @@ class Forces:
         Half is about what explicit steps can follow.
         """
         return h * mobility * self.damping > rates
+
+    def too_stiff(self, mobility: np.ndarray, h: float) -> np.ndarray:
+        """Of which speeds the spring swings within a few steps of length h: a radian in each.
+
+        Runge and Kutta lose a part of the energy in a hundred there, and go beyond all bounds
+        at almost three times the length.
+        """
+        return h * h * mobility * self.stiffness > 1.0
 
     def motors(self, machine: Mechanism, q: Any, v: Any, given: Mapping[str, Any]) -> Any:
         """The forces of the motors: what is given, and the law."""
@@ -157,20 +186,37 @@ class Forces:
             machine: what is moved.
             q, v: the state.
             given: tau, parameters, the length h of a step.
-            before, ahead: losses are solved for, at the speeds before + x h a. If they are not
-                strong, x is `ahead`.
+            before, ahead: losses and springs are solved for, losses at the speeds
+                before + x h a. If they are not strong, x is `ahead`.
         """
         tau = self.motors(machine, q, v, given)
-        pull = self.springs.force(q) if self.springs.joints else 0.0
+        pull, added = self._springs(q, v, given, before, ahead)
         if not self.resist:
-            return machine.forward(q, v, tau + pull), tau
+            return machine.forward(q, v, tau + pull, added), tau
         if not ahead:
             force = tau - self.resistance(v, given) * v
             return machine.forward(q, v, force + pull), force
         r, h = self.resistance(before, given), given["h"]
         x = ahead if ahead == 1.0 else each(_damped, h * given["mobility"] * r)
-        a = machine.forward(q, v, tau - r * before + pull, x * h * r)
+        lost = x * h * r
+        heavier = lost if added is None else lost + added
+        a = machine.forward(q, v, tau - r * before + pull, heavier)
         return a, tau - r * (before + x * h * a)
+
+    def _springs(
+        self, q: Any, v: Any, given: Mapping[str, Any], before: Any, ahead: float
+    ) -> tuple[Any, Any]:
+        """What springs pull with, and what they add to the mass operator; None for nothing."""
+        if not self.springs.joints:
+            return 0.0, None
+        pull = self.springs.force(q)
+        if not ahead:
+            return pull, None
+        h, k = given["h"], self.stiffness
+        if ahead == 1.0:
+            k = k * each(_stiff, h * h * given["mobility"] * k)
+            return pull - h * k * before, h * h * k
+        return pull + (0.5 * h) * k * (v - before), (0.25 * h) * h * k
 
     def energies(self, machine: Mechanism, q: Any, v: Any) -> tuple[Any, ...]:
         """Those of the machine, the potential one with what is stored in its springs."""
@@ -184,3 +230,8 @@ def _damped(z: Scalar) -> Scalar:
     """How far ahead losses are taken that act within a step z times: 1/2 unless they are strong,
     then as far as it takes for no speed to change its sign because of them."""
     return 1.0 - 1.0 / maximum(4.0 * z, 2.0)
+
+
+def _stiff(s: Scalar) -> Scalar:
+    """y: how far ahead a spring is taken that swings by the root of s, in radians, in a step."""
+    return 1.0 - 1.0 / maximum(s, 1.0)

@@ -78,6 +78,16 @@ def speed_labels(model: Model) -> tuple[Label, ...]:
     return tuple(_labels(model, speed_parts))
 
 
+def speed_names(model: Model) -> list[str]:
+    """What the entries of v are called.
+
+    >>> import phipsi as pp
+    >>> speed_names(pp.examples.planar_arm(2))
+    ['joint1', 'joint2']
+    """
+    return [label.name for label in speed_labels(model)]
+
+
 def joint_labels(joint: Joint, parts: Parts) -> list[Label]:
     """The labels of one joint, also of one that follows another."""
     return [

@@ -25,8 +25,8 @@ class Method:
         state: names and sizes of what is fed back; q and v come first.
         given: names and sizes of what else it takes.
         iterated: parts of the state that are found by iteration.
-        implicit: whether it solves for losses.
-        of_losses: what it takes to do so.
+        implicit: whether it solves for losses and springs.
+        of_losses, of_springs: what it takes to do so, of each speed.
     """
 
     name: str
@@ -36,6 +36,11 @@ class Method:
     iterated: tuple[str, ...] = ()
     implicit: bool = False
     of_losses: tuple[str, ...] = ()
+    of_springs: tuple[str, ...] = ()
+
+    def takes(self, resisted: bool, sprung: bool) -> tuple[str, ...]:
+        """What it takes for a machine that has losses, and springs."""
+        return (*(self.of_losses if resisted else ()), *(self.of_springs if sprung else ()))
 
 
 def method_of(name: str, model: Model) -> Method:
@@ -53,7 +58,7 @@ def method_of(name: str, model: Model) -> Method:
         report = {"report": 2 * (1 + stages) * model.nv}
         return Method(name, _reporting, {**state, **report}, step)
     if name == "euler":
-        return Method(name, integrators.euler, state, step, implicit=True)
+        return Method(name, integrators.euler, state, step, implicit=True, of_springs=("mobility",))
     return Method(name, integrators.rk4, state, step)
 
 

@@ -78,7 +78,7 @@ class Setup:
         found = {"h": np.array([self.h]), **self.forces.parameters()}
         if self.forces.rubs:
             found["slip"] = self._slips()
-        if self.forces.resist and "mobility" in self.method.of_losses:
+        if "mobility" in self.method.takes(self.forces.resist, self.forces.pull):
             try:
                 found["mobility"] = mobility(self.model, self.q)
             except SolveError:  # of a joint that nothing resists but its losses
@@ -191,16 +191,17 @@ def make_setup(
 
 def _suited(q: np.ndarray, forces: Forces, h: float) -> str:
     """The integrator for who names none: by the first states."""
-    if not forces.damping.any():
+    if not forces.damping.any() and not forces.pull:
         return "rk4"
     try:
         some = q.reshape(-1, q.shape[-1])[:SOME]
         felt = mobility(forces.model, some)
-    except SolveError:  # a joint that nothing resists but its damping
+    except SolveError:  # a joint that nothing resists but its damping or its spring
         return "euler"
     if forces.too_strong(felt, h, STRONG).any():
         return "euler"
-    return "midpoint" if forces.too_strong(felt, h).any() else "rk4"
+    needed = forces.too_strong(felt, h).any() or forces.too_stiff(felt, h).any()
+    return "midpoint" if needed else "rk4"
 
 
 def _memory() -> float:

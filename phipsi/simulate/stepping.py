@@ -52,8 +52,8 @@ class Stepper:
         self.parameters = {name: x.shape[-1] for name, x in forces.parameters().items()}
         if forces.rubs:
             self.parameters["slip"] = model.nv
-        if forces.resist:
-            self.parameters |= dict.fromkeys(method.of_losses, model.nv)
+        taken = method.takes(forces.resist, forces.pull)
+        self.parameters |= dict.fromkeys(taken, model.nv)
         self.given = {"tau": model.nv, **self.parameters, **method.given}
         self._target = current_target()
         self._recorder = _Recorder(model, method, forces, self.given)

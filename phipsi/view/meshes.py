@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +13,7 @@ import numpy as np
 from phipsi.errors import ModelError
 from phipsi.extras import need
 from phipsi.model.geometry import Color
+from phipsi.view.mesh_files import Folder, check_file
 
 KEPT_FILES = 256
 CREASE = math.radians(30.0)  # faces that meet at more are not shaded as one
@@ -43,15 +43,13 @@ def read_mesh(path: str) -> tuple[Surface, ...]:
     Lengths are those of the file; COLLADA states its unit. Its up-axis is not
     applied: URDF places a mesh in the axes in which it is drawn.
 
+    Materials and textures that it names are read from its folder, see `mesh_files`.
+
     Raises:
-        ModelError: the file is missing, or cannot be read.
+        ModelError: the file is missing, no regular file, too large, or cannot be read.
         BackendError: a package is missing; the message has the line that installs it.
     """
-    try:
-        state = os.stat(path)
-    except OSError as error:
-        reason = "no file was found" if "://" in path else error.strerror or error
-        raise ModelError(f"{path}: {reason}") from None
+    state = check_file(path)
     return _read(path, state.st_mtime_ns, state.st_size)
 
 
@@ -63,7 +61,7 @@ def _read(path: str, changed: int, size: int) -> tuple[Surface, ...]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            parts = trimesh.load_scene(path).dump()
+            parts = trimesh.load_scene(path, resolver=Folder(path)).dump()
             found = tuple(_surface(part) for part in parts if len(getattr(part, "faces", ())))
     except Exception as error:  # a broken file makes parsers raise whatever they like
         reason = str(error).strip().splitlines() or [type(error).__name__]

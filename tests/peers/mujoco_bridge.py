@@ -11,9 +11,16 @@ PASSIVE = Off.mjDSBL_SPRING | Off.mjDSBL_DAMPER
 WITHOUT = PASSIVE | Off.mjDSBL_CONSTRAINT | Off.mjDSBL_CONTACT | Off.mjDSBL_ACTUATION
 
 
-def bare(name: str) -> mujoco.MjModel:
-    """A machine as MuJoCo reads it, and nothing that acts on it but gravity."""
-    peer = mujoco.MjModel.from_xml_path(str(path_of(name)))
+def read(name: str) -> mujoco.MjModel:
+    """A machine as MuJoCo reads it."""
+    return mujoco.MjModel.from_xml_path(str(path_of(name)))
+
+
+def strip(peer: mujoco.MjModel) -> mujoco.MjModel:
+    """The same, and nothing that acts on it but gravity.
+
+    To be done once it has been taken over: `pp.from_mujoco` heeds the flags.
+    """
     peer.opt.density = peer.opt.viscosity = 0.0
     peer.body_gravcomp[:] = 0.0
     peer.opt.disableflags |= int(WITHOUT)

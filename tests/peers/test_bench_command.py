@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 import phipsi as pp
 from phipsi.cli import bench, timing
 from phipsi.cli.checking.comparison import compare
-from phipsi.cli.pinocchio import Peer
+from phipsi.cli.pinocchio import TimedPinocchio
 from phipsi.cli.tasks import TASKS, states_of
 
 ROBOTS = Path(
@@ -61,7 +61,7 @@ def test_pinocchio_is_asked_the_same_in_its_own_coordinates(folder, task, file, 
     """Free, planar and unbounded joints; the interpreter answers for us."""
     model = pp.load(file, base=base, mimic="independent")
     states = states_of(model, 3)
-    peer = Peer(pin, file, model, states)
+    peer = TimedPinocchio(pin, file, model, states)
     ours = task.function(model, *(states[name] for name in task.arguments), backend="numpy")
     theirs = np.array([peer.answer(task, k) for k in range(3)])
     assert compare(task.name, ours, theirs).difference < 1e-10
@@ -70,7 +70,7 @@ def test_pinocchio_is_asked_the_same_in_its_own_coordinates(folder, task, file, 
 @pytest.mark.parametrize("task", [task for task in TASKS if task.batch], ids=lambda x: x.name)
 def test_batch_of_pinocchio_computes_what_its_calls_do(folder, task):
     model = pp.load(SOLO, base="free", mimic="independent")
-    peer = Peer(pin, SOLO, model, states_of(model, 5))
+    peer = TimedPinocchio(pin, SOLO, model, states_of(model, 5))
     run = peer.batch(task, 5)
     run()
     alone = [peer.call(task, k)().copy() for k in range(5)]
@@ -160,15 +160,15 @@ def test_peer_that_would_answer_otherwise_is_not_timed(capsys, folder):
 
 
 def test_peer_that_answers_otherwise_is_not_timed(capsys, folder, monkeypatch):
-    right = Peer.answer
-    monkeypatch.setattr(Peer, "answer", lambda *x: 1.01 * right(*x))
+    right = TimedPinocchio.answer
+    monkeypatch.setattr(TimedPinocchio, "answer", lambda *x: 1.01 * right(*x))
     line = refusal(call(capsys, "bench", "sled.urdf").out)
     differs = re.fullmatch(r"Pinocchio is not compared: its answers differ by (\S+)", line)
     assert float(differs.group(1)) == 1e-2
 
 
 def test_peer_that_answers_nan_is_not_timed(capsys, folder, monkeypatch):
-    monkeypatch.setattr(Peer, "answer", lambda self, task, k: np.full((4,), np.nan))
+    monkeypatch.setattr(TimedPinocchio, "answer", lambda self, task, k: np.full((4,), np.nan))
     monkeypatch.setattr(bench, "TASKS", TASKS[:2])
     assert refusal(call(capsys, "bench", "sled.urdf").out).endswith("differ by nan")
 

@@ -1,20 +1,21 @@
 """`phipsi check` beside Pinocchio and MuJoCo: it agrees on real robots, and finds what is wrong."""
 
-import json
 import re
 import sys
 from dataclasses import replace
 from importlib.metadata import distribution
 from pathlib import Path
 
+import mujoco
 import pinocchio as pin
 import pytest
+from checks import PENDULUM, QUANTITIES, checked, peer_of, verdicts
 from commands import GRIPPER, call
 
 import phipsi as pp
 from phipsi import joints
 from phipsi.cli import check as command
-from phipsi.cli.checking.bare_urdf import bare_urdf
+from phipsi.cli.checking import opinions
 from phipsi.cli.checking.beside import beside
 from phipsi.cli.checking.pinocchio import Pinocchio
 from phipsi.cli.tasks import states_of
@@ -24,33 +25,6 @@ ROBOTS = Path(
 )
 UR5 = str(ROBOTS / "robots/ur_description/urdf/ur5_robot.urdf")
 PANDA = str(ROBOTS / "robots/panda_description/urdf/panda.urdf")
-QUANTITIES = [
-    *("inertias of bodies", "poses of links", "mass matrix"),
-    *("bias force", "inverse dynamics", "forward dynamics"),
-]
-
-PENDULUM = """
-<mujoco model="pendulum">
-  <compiler angle="radian"/>
-  <option gravity="0 0 -3"/>
-  <worldbody>
-    <geom type="plane" size="1 1 1"/>
-    <body name="ball" pos="0 0 1">
-      <freejoint name="root"/>
-      <geom type="sphere" size="0.1"/>
-    </body>
-    <body name="upper" pos="0 0 2">
-      <joint name="swing" type="hinge" axis="0 1 0" damping="3" stiffness="5" armature="0.2"/>
-      <joint name="sway" type="hinge" axis="1 0 0" pos="0 0 0.1"/>
-      <geom type="capsule" size="0.05" fromto="0 0 0 0 0 -1"/>
-      <body name="lower" pos="0 0 -1" euler="0.3 0 0.2">
-        <joint name="ball joint" type="ball"/>
-        <geom type="box" size="0.1 0.2 0.3" pos="0.1 0 -0.3"/>
-      </body>
-    </body>
-  </worldbody>
-</mujoco>
-"""
 
 
 @pytest.fixture
@@ -59,21 +33,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "gripper.urdf").write_text(GRIPPER)
     (tmp_path / "pendulum.xml").write_text(PENDULUM)
     return tmp_path
-
-
-def checked(capsys, *words):
-    """The exit code, and what the command tells as JSON."""
-    code, out, err = call(capsys, "check", *words, "--json")
-    assert err == ""
-    return code, json.loads(out)
-
-
-def peer_of(told, name):
-    return next(peer for peer in told["peers"] if peer["name"] == name)
-
-
-def verdicts(peer):
-    return {found["quantity"]: found["verdict"] for found in peer["comparisons"]}
 
 
 # -- agreement -------------------------------------------------------------------------
@@ -288,6 +247,89 @@ def test_peer_that_fails_says_why_in_a_line(capsys, folder, monkeypatch):
     assert peer_of(told, "Pinocchio")["reason"] == "it cannot read this file: first"
 
 
+@pytest.mark.parametrize(
+    ("name", "module", "function", "quantities"),
+    [
+        ("MuJoCo", mujoco, "mj_mulM", {"mass matrix", "forward dynamics"}),
+        ("MuJoCo", mujoco, "mj_inverse", {"bias force", "inverse dynamics"}),
+        ("MuJoCo", mujoco, "mj_kinematics", {"poses of links", "mass matrix", "forward dynamics"}),
+        ("MuJoCo", mujoco, "mju_quat2Mat", {"inertias of bodies"}),
+        ("Pinocchio", pin, "aba", {"forward dynamics"}),
+        ("Pinocchio", pin, "framesForwardKinematics", {"poses of links"}),
+    ],
+)
+def test_peer_that_fails_to_answer_is_skipped(
+    capsys, monkeypatch, name, module, function, quantities
+):
+    """As other versions of it may do: what is asked is another's code."""
+
+    def fail(*_):
+        raise TypeError("incompatible function arguments.\nThe following are supported:")
+
+    monkeypatch.setattr(module, function, fail)
+    code, told = checked(capsys, UR5, "--states", 2)
+    assert code == 0
+    found = peer_of(told, name)["comparisons"]
+    skipped = {x["quantity"]: x["reason"] for x in found if x["verdict"] == "not compared"}
+    assert skipped == dict.fromkeys(quantities, "it fails: incompatible function arguments.")
+    assert {x["verdict"] for x in found} == {"agrees", "not compared"}
+
+
+def test_mistake_of_ours_is_none_of_the_peer(monkeypatch, capsys):
+    """It is an error of the command, which says that it is a bug."""
+
+    def fail(*_):
+        raise TypeError("ours")
+
+    monkeypatch.setattr(pp.dynamics, "body_poses", fail)
+    code, _, err = call(capsys, "check", UR5, "--states", 2)
+    assert code == 1 and "TypeError: ours; this is a bug of phipsi" in err
+
+
+def test_peer_whose_data_cannot_be_made_or_that_cannot_be_imported_is_told(capsys, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(mujoco, "MjData", fail)
+    told = checked(capsys, UR5, "--states", 2)[1]
+    assert peer_of(told, "MuJoCo")["reason"] == "it fails: MemoryError"
+
+    def broken(name):
+        raise AttributeError("no attribute _ARRAY_API")
+
+    monkeypatch.setattr(opinions, "import_module", broken)
+    told = checked(capsys, UR5, "--states", 2)[1]
+    for name in ("MuJoCo", "Pinocchio"):
+        reason = peer_of(told, name)["reason"]
+        assert reason == "it cannot be imported: no attribute _ARRAY_API"
+
+
+def test_version_that_is_known_to_differ_is_not_asked(capsys, monkeypatch):
+    monkeypatch.setattr(mujoco, "__version__", "3.8.1")
+    code, told = checked(capsys, UR5, "--states", 2)
+    assert code == 0
+    found = peer_of(told, "MuJoCo")
+    assert found["version"] == "3.8.1" and found["comparisons"] == []
+    assert found["reason"].startswith("it is too old: pip install 'mujoco>=3.14'; older ones ")
+    for version in ("3.14.0", "3.14", "4.0.1rc2", "10.0"):
+        assert opinions.WITNESSES[1].reason(version) == ""
+
+
+def test_refusal_of_pinocchio_is_told_without_its_sources(capsys, folder):
+    """An angle of two coordinates there, cosine and sine, that a joint of one shall follow."""
+    text = GRIPPER.replace('joint="finger"', 'joint="shoulder"').replace(
+        'name="other finger" type="prismatic"', 'name="other finger" type="revolute"'
+    )
+    (folder / "gripper.urdf").write_text(text)
+    told = checked(capsys, "gripper.urdf", "--states", 2)[1]
+    (found,) = [
+        x for x in peer_of(told, "Pinocchio")["comparisons"] if x["quantity"] == "mimic joints"
+    ]
+    assert found["verdict"] == "not compared"
+    assert found["reason"].startswith("it refuses them: ")
+    assert "From file" not in found["reason"] and "sizes" in found["reason"]
+
+
 def test_one_peer_may_be_missing(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     code, told = checked(capsys, UR5, "--states", 2)
@@ -295,23 +337,3 @@ def test_one_peer_may_be_missing(capsys, monkeypatch):
     assert peer_of(told, "MuJoCo")["reason"] == "not installed: pip install mujoco"
     assert peer_of(told, "MuJoCo")["version"] is None
     assert peer_of(told, "Pinocchio")["reason"] is None
-
-
-# -- what MuJoCo is shown --------------------------------------------------------------
-
-
-def test_mujoco_is_shown_links_and_joints_alone(folder):
-    extra = '<mujoco><compiler boundmass="9"/></mujoco><gazebo/><material name="m"/></robot>'
-    visual = '<visual><geometry><mesh filename="package://no/where.obj"/></geometry></visual>'
-    text = GRIPPER.replace("</robot>", extra).replace("</link>", f"{visual}</link>", 1)
-    nothing = '<mass value="0"/><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/>'
-    text = text.replace(
-        "</robot>", f'<link name="dot"><inertial>{nothing}</inertial></link></robot>'
-    )
-    (folder / "gripper.urdf").write_text(text)
-    shown = bare_urdf("gripper.urdf", {"arm": "upper arm"})
-    for word in ("<visual", "mesh", "gazebo", "material", 'boundmass="9"', '"arm"'):
-        assert word not in shown
-    assert shown.count("<link ") == 5 and shown.count("<joint ") == 3
-    assert shown.count("<inertial>") == 4  # what weighs nothing has none
-    assert 'boundmass="0"' in shown and '<parent link="upper arm"' in shown

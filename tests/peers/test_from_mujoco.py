@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 from peers.mjcf_machines import INSTALLED
-from peers.mujoco_bridge import bare, error, frame_pose, full_mass_matrix, pose
+from peers.mujoco_bridge import error, frame_pose, full_mass_matrix, pose, read, strip
 
 import phipsi as pp
 
@@ -24,8 +24,9 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.fixture(params=INSTALLED)
 def machine(request):
     """Of one file: MuJoCo's model, ours with all joints free, and some states of ours."""
-    peer = bare(request.param)
+    peer = read(request.param)
     model = pp.from_mujoco(peer, mimic="independent").opened()
+    strip(peer)
     rng = np.random.default_rng(len(request.param))
     count = 1 if request.param in LARGE else 3
     states = [
@@ -66,8 +67,9 @@ def test_machines_move_as_in_mujoco(machine):
 
 def test_joints_that_follow_are_the_projected_machine():
     """Knobs of a kitchen that turn together: T ties them as MuJoCo's constraints would."""
-    peer = bare("kitchen")
-    model, data = pp.from_mujoco(peer).opened(), mujoco.MjData(peer)
+    peer = read("kitchen")
+    model = pp.from_mujoco(peer).opened()
+    data = mujoco.MjData(strip(peer))
     assert 0 < len(model.joints) - len(model.leaders) < peer.neq + 1
     rng = np.random.default_rng(7)
     q, v, tau = model.random(rng), *rng.normal(size=(2, model.nv))

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 from peers.mjcf_machines import path_of
-from peers.mujoco_bridge import LEG, bare, error, frame_pose, full_mass_matrix, leg, pose, state
+from peers.mujoco_bridge import LEG, error, frame_pose, full_mass_matrix, leg, pose, read, state
 
 import phipsi as pp
 from phipsi import joints
@@ -144,10 +144,47 @@ def test_nameless_parts_are_named():
     )
 
 
+def test_a_body_may_be_called_as_another_at_its_joint():
+    """ "a" is off its joint, so it would be "a@j" here, which another is already."""
+    peer = mujoco.MjModel.from_xml_string("""
+      <mujoco><worldbody>
+        <body name="a@j"><joint name="k"/><geom size="1"/></body>
+        <body name="a"><joint name="j" pos="1 0 0"/><geom size="1"/><site name="a@j_2"/></body>
+      </worldbody></mujoco>""")
+    model = pp.from_mujoco(peer)
+    assert [body.name for body in model.bodies] == ["a@j", "a@j_2"]
+    assert [frame.name for frame in model.frames] == ["a", "a@j_2_site"]
+
+
+def test_a_ball_may_have_losses_that_differ_from_axis_to_axis():
+    """They are refused by name, not taken from the first axis."""
+    peer = leg()
+    start = peer.jnt_dofadr[peer.joint("ankle").id]
+    for name, said in (
+        ("armature", "an armature"),
+        ("damping", "a damping"),
+        ("frictionloss", "a frictionloss"),
+    ):
+        values = getattr(peer, f"dof_{name}")
+        values[start : start + 3] = 1.0, 2.0, 3.0
+        text = f"joint 'ankle' has {said} that differs from speed to speed: 1, 2, 3; "
+        (remark,) = pp.from_mujoco(peer).report.refused
+        assert remark.startswith(text)
+        with pytest.raises(pp.ModelError) as caught:
+            pp.from_mujoco(peer, strict=True)
+        assert str(caught.value).startswith(text)
+        values[start : start + 3] = 0.0
+
+
+def test_a_motor_without_a_gear_gives_no_force():
+    model = pp.from_mujoco(leg('<actuator> <motor joint="toe" gear="0"/> </actuator>'))
+    assert model.joint("toe").limits.effort == 0.0
+
+
 def test_what_has_no_joint_is_welded():
     model = pp.from_mujoco(leg())
     assert model.frame("plate").body == model.frame("thigh").body
-    peer = bare("fetch")
+    peer = read("fetch")
     model = pp.from_mujoco(peer)
     assert model.mass == pytest.approx(peer.body_mass.sum())
 
@@ -273,10 +310,27 @@ def test_a_spec_is_compiled_and_stays_as_it_is():
     assert spec.compile().nv == model.nv
 
 
-@pytest.mark.parametrize("wrong", [None, "humanoid.xml", mujoco])
-def test_what_is_no_model_of_mujoco_is_refused(wrong):
-    with pytest.raises(pp.InputError, match=r"expected a mujoco.MjModel or mujoco.MjSpec, got "):
+@pytest.mark.parametrize(
+    ("wrong", "called"),
+    [
+        (None, "NoneType"),
+        ("humanoid.xml", "str"),
+        (mujoco, "module"),
+        (mujoco.MjModel, "the class MjModel"),
+        (mujoco.MjSpec, "the class MjSpec"),
+    ],
+)
+def test_what_is_no_model_of_mujoco_is_refused(wrong, called):
+    text = f"expected a mujoco.MjModel or mujoco.MjSpec, got {called}; for a file, use pp.load"
+    with pytest.raises(pp.InputError, match=text):
         pp.from_mujoco(wrong)
+
+
+def test_a_spec_that_mujoco_cannot_compile_is_refused():
+    spec = mujoco.MjSpec()
+    spec.worldbody.add_body(name="weightless").add_joint(name="turn")
+    with pytest.raises(pp.ModelError, match=r"from_mujoco: MuJoCo cannot compile this spec: mass"):
+        pp.from_mujoco(spec)
 
 
 def test_a_machine_is_pickled_with_its_layout():

@@ -148,6 +148,10 @@ def odd(option="", body="", hinge="", ball="", rest=""):
         ),
         ({"hinge": 'damping="1 2 0"'}, "joint 'turn': its damping depends on where it is"),
         (
+            {"ball": 'range="0 90" limited="true"'},
+            "joint 'ball' is a ball; that it turns by at most 1.5708 rad is left out",
+        ),
+        (
             {"rest": tendon('stiffness="3"')},
             "tendon 'rope': its own stiffness, damping, friction or armature is left out",
         ),
@@ -191,8 +195,6 @@ def test_cloth_is_refused():
 def test_what_does_not_move_the_machine_is_told():
     model = pp.from_mujoco(
         odd(
-            option='<compiler angle="radian"/>',
-            ball='range="0 0.5" limited="true"',
             rest=f"""
               {tendon()}
               <sensor> <jointpos joint="turn"/> <jointvel joint="turn"/> </sensor>
@@ -205,7 +207,6 @@ def test_what_does_not_move_the_machine_is_told():
     assert not model.closures
     assert model.report.remarks == (
         "equality 'off' is not active, and ignored",
-        "joint 'ball' is a ball; that it turns by at most 0.5 rad is not kept",
         "body 'hand': data.mocap_pos moves it there; here it is welded to the world",
         "actuator 'servo': its control law is ignored; forces are given as tau",
     )
@@ -257,11 +258,21 @@ def test_a_reader_of_files_tells_where():
     assert refusal(glued) == "from_mujoco: eq_data[0, 2] is nan, no number"
 
 
-def test_flags_switch_off_gravity_and_equalities():
-    peer = odd(
-        option='<option> <flag gravity="disable" equality="disable"/> </option>',
-        rest='<equality> <weld name="glue" body1="stick"/> </equality>',
-    )
+def test_a_keyframe_that_is_no_state_is_refused():
+    peer = odd(rest='<keyframe> <key name="none"/> <key name="home"/> </keyframe>')
+    peer.key_qpos[0] = 0.0
+    text = "keyframe 'none' is left out: q: the quaternion of joint 'ball' has length zero"
     model = pp.from_mujoco(peer)
-    assert model.gravity == (0.0, 0.0, 0.0)
-    assert not model.closures
+    assert [line.status for line in model.report if line.startswith(text)] == ["refused"]
+    assert list(model.keyframes) == ["home"]
+    with pytest.raises(pp.ModelError, match=text):
+        pp.from_mujoco(peer, strict=True)
+
+
+def test_inertias_that_do_not_fit_their_shapes_are_told():
+    peer = odd()
+    peer.body_inertia[peer.body("stick").id] *= 50.0
+    text = "body 'stick': its moments of inertia are up to "
+    assert [line[: len(text)] for line in pp.from_mujoco(peer).report.implausible] == [text]
+    with pytest.raises(pp.ModelError, match=text):
+        pp.from_mujoco(peer, strict=True)

@@ -1,8 +1,5 @@
 """What we make of Pinocchio's models moves as Pinocchio says, and as the file that we read."""
 
-import math
-from types import SimpleNamespace
-
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -184,6 +181,32 @@ def test_mimic_joints_follow_as_in_pinocchio():
     compare(peer, model)
 
 
+@pytest.mark.parametrize("ratio", [0.5, -3.0])
+def test_a_follower_of_an_unbounded_joint(ratio):
+    """Pinocchio knows its leader's angle within -pi and pi: it jumps, unless the ratio is whole."""
+    peer = pin.Model()
+    lead = peer.addJoint(0, pin.JointModelRUBY(), pin.SE3.Random(), "lead")
+    follow = pin.JointModelMimic(peer.joints[lead], ratio, 0.2)
+    number = peer.addJoint(lead, follow, pin.SE3.Random(), "follow")
+    for i in (lead, number):
+        peer.appendBodyToJoint(i, random_inertia(np.random.default_rng(i)), pin.SE3.Identity())
+    model, data = pp.from_pinocchio(peer), peer.createData()
+
+    def theirs(angle):
+        pin.forwardKinematics(peer, data, model.to_pinocchio([angle]))
+        return data.oMi[number].homogeneous
+
+    for angle in (-3.1, 1.0, 3.1):  # all that comes from Pinocchio is within
+        assert error(pp.body_poses(model, [angle])[1], theirs(angle)) < 1e-14
+    differs = error(pp.body_poses(model, [4.0])[1], theirs(4.0)) > 0.1
+    text = f"joint 'follow' follows 'lead' by {ratio:g}, whose angle is within -pi and pi in "
+    assert [line[: len(text)] for line in model.report.refused] == [text] * differs
+    assert differs == (ratio == 0.5)
+    if differs:
+        with pytest.raises(pp.ModelError, match=text):
+            pp.from_pinocchio(peer, strict=True)
+
+
 def test_a_screw_that_follows_is_a_screw():
     """Pinocchio's own motion subspace leaves the pitch out; its poses do not."""
     peer = pin.Model()
@@ -251,125 +274,3 @@ def test_robots_move_as_in_pinocchio_and_as_loaded(file, base):
 def test_sample_models(build):
     peer = build()
     compare(peer, pp.from_pinocchio(peer))
-
-
-# -- names, limits, what is left out
-
-
-def test_bodies_and_frames_have_names_of_their_own():
-    peer = tree([KINDS["RX"], KINDS["PY"]], frames=False)
-    peer.addBodyFrame("joint 1", 2, pin.SE3.Identity(), 0)
-    peer.addBodyFrame("apart", 1, pin.SE3.Random(), 0)
-    for kind in (pin.FrameType.OP_FRAME, pin.FrameType.SENSOR):
-        peer.addFrame(pin.Frame("joint 1", 2, pin.SE3.Random(), kind))
-    peer.addFrame(pin.Frame("world", 0, pin.SE3.Random(), pin.FrameType.BODY))
-    model = pp.from_pinocchio(peer)
-    assert [body.name for body in model.bodies] == ["joint 0", "joint 1"]
-    assert [frame.name for frame in model.frames] == [
-        *("apart", "joint 1_op_frame", "joint 1_sensor", "world_body"),
-    ]
-    assert model.report.remarks == (
-        "frame 'joint 1' is called 'joint 1_op_frame': its name is taken",
-        "frame 'joint 1' is called 'joint 1_sensor': its name is taken",
-        "frame 'world' is called 'world_body': its name is taken",
-    )
-
-
-def test_what_is_welded_to_the_world_counts():
-    peer = pin.buildModelFromUrdf(str(FOLDER / "panda_description/urdf/panda.urdf"))
-    model = pp.from_pinocchio(peer)
-    assert model.base_inertia.mass == peer.inertias[0].mass > 0.0
-    assert model.frame("universe").body == -1
-
-
-def test_limits_and_losses_are_kept():
-    peer = tree([KINDS["RX"], KINDS["RUBX"], KINDS["Spherical"]])
-    peer.lowerPositionLimit = np.array([-1.0, *[-1.01] * 2, *[-1.0] * 4])
-    peer.upperPositionLimit = np.full(peer.nq, 1.5)
-    peer.upperVelocityLimit = np.array([3.0, np.finfo(float).max, 1.0, 2.0, 3.0])
-    peer.lowerVelocityLimit = np.zeros(5)
-    peer.upperEffortLimit = np.array([0.0, 1.0, 2.0, 3.0, 0.0])
-    peer.lowerEffortLimit = -np.arange(5.0)
-    peer.damping = np.array([0.1, 0.2, 0.3, 0.3, 0.3])
-    peer.friction = np.array([0.5, 0.6, 0.7, 0.7, 0.7])
-    first, second, third = (pp.from_pinocchio(peer).joint(f"joint {i}") for i in range(3))
-    assert first.limits == pp.Limits(-1.0, 1.5, 3.0, 0.0)
-    assert second.limits == pp.Limits(effort=1.0)
-    assert third.limits == pp.Limits(velocity=3.0, effort=4.0)
-    assert [x.damping for x in (first, second, third)] == [0.1, 0.2, 0.3]
-    assert [x.friction for x in (first, second, third)] == [0.5, 0.6, 0.7]
-    assert math.isinf(second.limits.velocity)
-
-
-def test_reference_configurations_are_keyframes():
-    peer = tree([KINDS["FreeFlyer"], KINDS["RUBX"]])
-    q = pin.randomConfiguration(peer, -np.ones(peer.nq), np.ones(peer.nq))
-    peer.referenceConfigurations["half sitting"] = q
-    model = pp.from_pinocchio(peer)
-    assert model.to_pinocchio(model.keyframes["half sitting"].q) == pytest.approx(q)
-    assert model.keyframes["half sitting"].v == (0.0,) * 7
-
-
-@pytest.mark.parametrize("what", ["armature", "damping", "friction"])
-def test_a_joint_has_one_armature_and_the_like(what):
-    peer = tree([KINDS["Spherical"]])
-    setattr(peer, what, np.array([1.0, 2.0, 2.0]))
-    text = f"joint 'joint 0' has a {what} that differs from speed to speed: 1, 2, 2; "
-    (remark,) = pp.from_pinocchio(peer).report.refused
-    assert remark.startswith(text)
-    with pytest.raises(pp.ModelError) as caught:
-        pp.from_pinocchio(peer, strict=True)
-    assert str(caught.value).startswith(text)
-
-
-def test_motors_that_pinocchio_itself_ignores_are_ignored():
-    peer = tree([KINDS["RX"]])
-    peer.rotorInertia = np.array([0.01])
-    (remark,) = pp.from_pinocchio(peer).report.remarks
-    assert remark.startswith("rotorInertia and rotorGearRatio are ignored")
-    compare(peer, pp.from_pinocchio(peer), states=1)
-
-
-def test_gravity_that_turns_is_refused():
-    peer = tree([KINDS["RX"]])
-    peer.gravity.angular = np.array([0.0, 0.0, 1.0])
-    (remark,) = pp.from_pinocchio(peer).report.refused
-    assert remark == "the angular part of gravity is left out"
-
-
-def test_joints_that_nobody_knows_are_refused():
-    peer = tree([KINDS["RX"]])
-    joint = SimpleNamespace(shortname=lambda: "JointModelRope", idx_q=0, idx_v=0)
-    listed = {name: getattr(peer, name) for name in ("names", "jointPlacements", "inertias")}
-    fake = SimpleNamespace(
-        **listed,
-        name="rope",
-        njoints=2,
-        parents=[0, 0],
-        frames=[],
-        armature=peer.armature,
-        rotorInertia=peer.rotorInertia,
-        gravity=peer.gravity,
-        joints=[None, SimpleNamespace(extract=lambda: joint)],
-    )
-    with pytest.raises(pp.ModelError, match=r"'joint 0' is a JointModelRope, which has no counter"):
-        pp.from_pinocchio(fake)
-
-
-def test_placements_that_are_none_are_refused():
-    peer = tree([KINDS["RX"], KINDS["Composite"]])
-    peer.jointPlacements[2] = pin.SE3(2 * np.eye(3), np.zeros(3))
-    with pytest.raises(pp.ModelError, match=r"joint 'joint 1': rotation is no rotation matrix"):
-        pp.from_pinocchio(peer)
-    peer = tree([KINDS["RX"]])
-    peer.frames[2].placement = pin.SE3(np.eye(3), np.full(3, np.nan))
-    with pytest.raises(pp.ModelError, match=rf"frame '{peer.frames[2].name}': position is "):
-        pp.from_pinocchio(peer)
-
-
-def test_what_is_no_model_of_pinocchio_is_refused():
-    with pytest.raises(pp.InputError, match=r"expected a pinocchio.Model, got str; for a file"):
-        pp.from_pinocchio("robot.urdf")
-    robot = pin.RobotWrapper(pin.buildSampleModelManipulator())
-    with pytest.raises(pp.InputError, match=r"got RobotWrapper; give its .model"):
-        pp.from_pinocchio(robot)

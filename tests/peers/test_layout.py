@@ -1,4 +1,4 @@
-"""States of other packages in our numbers, and back: along motions, in batches, with errors."""
+"""States of other packages in our numbers, and back: along motions, in batches."""
 
 import machines
 import mujoco
@@ -8,16 +8,11 @@ import pytest
 from hypothesis import given, settings
 from peers import pinocchio_bridge
 from peers.mujoco_bridge import LEG, error, leg, state
-from peers.robots import FOLDER
 from peers.test_mujoco import KINDS as MUJOCO_KINDS
 from peers.test_mujoco import in_mujoco, state_in_mujoco
 
 import phipsi as pp
-from phipsi import joints
-from phipsi.model.peers.mujoco.machine import layout_of_mujoco
-from phipsi.model.peers.pinocchio.machine import layout_of_pinocchio
 
-PANDA = FOLDER / "panda_description/urdf/panda.urdf"
 STEP = 1e-4
 KINDS = [kind for kind in machines.ALL_KINDS if kind is not machines.custom]
 
@@ -37,6 +32,19 @@ def pinocchio_zoo() -> pin.Model:
         number = peer.addJoint(k // 2, kind, pin.SE3.Random(), f"joint {k}")
         peer.appendBodyToJoint(number, pin.Inertia.FromSphere(1.0, 0.5), pin.SE3.Random())
     return peer
+
+
+def pin_arm(*kinds) -> pin.Model:
+    peer = pin.Model()
+    for k, kind in enumerate(kinds):
+        peer.addJoint(0, kind, pin.SE3.Identity(), f"j{k}")
+    return peer
+
+
+def mujoco_arm(*kinds: str) -> mujoco.MjModel:
+    bodies = (f'<joint name="j{k}" type="{kind}"/>' for k, kind in enumerate(kinds))
+    text = "".join(f'<body>{joint}<geom size="1"/></body>' for joint in bodies)
+    return mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{text}</worldbody></mujoco>")
 
 
 def moved(model: pp.Model, q, v, vdot, h: float):
@@ -157,10 +165,27 @@ def test_one_configuration_goes_with_many_speeds():
     model = pp.from_mujoco(leg())
     q, v = state(model)
     qpos, qvel, qacc = model.to_mujoco(q, np.stack([v, 2 * v]), np.zeros(model.nv))
-    assert (qpos.shape, qvel.shape) == ((model.nq,), (2, model.nv))
+    assert (qpos.shape, qvel.shape) == ((2, model.nq), (2, model.nv))
     assert qacc[1] == pytest.approx(4 * qacc[0])
-    with pytest.raises(pp.InputError, match="the batches do not broadcast"):
-        model.to_mujoco(np.stack([q, q, q]), np.stack([v, v]))
+
+
+@pytest.mark.parametrize("package", ["mujoco", "pinocchio"])
+def test_batches_go_together_or_are_refused(package):
+    """Also where nothing turns, and each array could be converted alone."""
+    if package == "mujoco":
+        model = pp.from_mujoco(mujoco_arm("hinge", "slide"))
+    else:
+        model = pp.from_pinocchio(pin_arm(pin.JointModelRX(), pin.JointModelPZ()))
+    layout = model.layout(package)
+    for convert in (layout.to_peer, layout.from_peer):
+        shapes = [x.shape for x in convert(np.zeros((3, 1, 2)), np.zeros((4, 2)), tau=[1.0, 2.0])]
+        assert shapes == [(3, 4, 2)] * 3
+        with pytest.raises(
+            pp.InputError, match=r"the batches do not broadcast: q \(3,\), v \(2,\)"
+        ):
+            convert(np.zeros((3, 2)), np.zeros((2, 2)))
+    with pytest.raises(pp.InputError, match=r"the batches do not broadcast"):
+        layout.rate(np.zeros((3, 2)), np.zeros((2, 2)))
 
 
 def test_one_array_comes_alone():
@@ -171,179 +196,45 @@ def test_one_array_comes_alone():
     assert isinstance(model.to_mujoco(q, v), tuple)
 
 
-def test_mujoco_takes_quaternions_of_any_length():
-    model = pp.from_mujoco(leg())
-    q, _ = state(model)
-    qpos = model.to_mujoco(q)
-    qpos[3:7] *= 3.0
-    assert model.from_mujoco(qpos) == pytest.approx(q)
-    qpos[3:7] = 0.0
-    with pytest.raises(pp.InputError, match="q: a quaternion has length zero"):
-        model.from_mujoco(qpos)
+@pytest.fixture(params=["mujoco", "pinocchio"])
+def with_quaternions(request):
+    """A machine whose first joint is free, and its layout."""
+    if request.param == "mujoco":
+        model = pp.from_mujoco(leg())
+    else:
+        model = pp.from_pinocchio(pinocchio_zoo())
+    return model, model.layout(request.param)
 
 
-# -- matched by name
+def test_quaternions_of_a_peer_are_brought_to_length_one(with_quaternions):
+    model, layout = with_quaternions
+    q = model.random(np.random.default_rng(6))
+    there = layout.to_peer(q)
+    there[3:7] *= 3.0
+    assert layout.from_peer(there) == pytest.approx(q)
+    there[3:7] = 0.0
+    text = f"q: the quaternion of joint {model.joints[0].name!r} has length zero, and tells no"
+    with pytest.raises(pp.InputError, match=text):
+        layout.from_peer(there)
 
 
-def test_joints_that_follow_here_and_not_there():
-    """A robot read with its mimic joint enforced, beside Pinocchio's, where it is free."""
-    model, peer = pp.load(PANDA), pin.buildModelFromUrdf(str(PANDA))
-    data = peer.createData()
-    assert (model.nv, peer.nv) == (8, 9)
-    rng = np.random.default_rng(5)
-    q, v = model.random(rng), rng.normal(size=8)
-    theirs, speeds = model.to_pinocchio(q, v, peer=peer)
-    fingers = [peer.idx_qs[peer.getJointId(f"panda_finger_joint{k}")] for k in (1, 2)]
-    assert theirs[fingers[0]] == theirs[fingers[1]]
-    T = model.layout("pinocchio", peer).speed_map(q)
-    mass = T.T @ pin.crba(peer, data, theirs) @ T
-    assert error(pp.mass_matrix(model, q), mass) < 1e-12
-    bias = model.from_pinocchio(
-        theirs, tau=pin.nonLinearEffects(peer, data, theirs, speeds), peer=peer
-    )[1]
-    assert error(pp.bias_force(model, q, v), bias) < 1e-12
-    assert model.from_pinocchio(theirs, speeds, peer=peer)[1] == pytest.approx(v)
-
-
-def test_a_follower_without_limits_is_cos_and_sin_there(tmp_path):
-    file = tmp_path / "wheels.urdf"
-    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" %s/></inertial>'
-    inertial %= 'ixy="0" ixz="0" iyz="0"'
-    file.write_text(f"""
-      <robot name="wheels">
-        <link name="base"/> <link name="a">{inertial}</link> <link name="b">{inertial}</link>
-        <joint name="lead" type="continuous">
-          <parent link="base"/> <child link="a"/> <axis xyz="0 0.6 0.8"/>
-        </joint>
-        <joint name="follow" type="continuous">
-          <parent link="a"/> <child link="b"/> <mimic joint="lead" multiplier="2" offset="0.3"/>
-        </joint>
-      </robot>""")
-    model, peer = pp.load(file), pin.buildModelFromUrdf(str(file))
-    angles = np.array([0.7, 2 * 0.7 + 0.3])
-    expected = np.stack([np.cos(angles), np.sin(angles)], axis=-1).ravel()
-    assert model.to_pinocchio([0.7], peer=peer) == pytest.approx(expected)
-    assert model.from_pinocchio(expected, peer=peer) == pytest.approx([0.7])
-
-
-def test_the_only_free_joint_is_matched_whatever_its_name():
-    model = pp.load(PANDA, base="free")
-    peer = pin.buildModelFromUrdf(str(PANDA), pin.JointModelFreeFlyer())
-    assert peer.names[1] == "root_joint"
-    q = model.random(np.random.default_rng(0))
-    assert model.from_pinocchio(model.to_pinocchio(q, peer=peer), peer=peer) == pytest.approx(q)
-
-
-def test_a_layout_tells_its_sizes():
-    model = pp.load(PANDA)
-    layout = layout_of_pinocchio(model, pin.buildModelFromUrdf(str(PANDA)))
-    text = "<Layout of Pinocchio: nq = 8 here, 9 there, nv = 8 here, 9 there>"
-    assert repr(layout) == text
+def test_quaternions_of_ours_have_length_one(with_quaternions):
+    """As everywhere: speeds would be turned by what is no rotation."""
+    model, layout = with_quaternions
+    q, v = model.neutral(), np.ones(model.nv)
+    q[3] = 2.0
+    text = f"q: the quaternion of joint {model.joints[0].name!r} has length 2; expected 1"
+    for call in (
+        lambda: layout.to_peer(q),
+        lambda: layout.to_peer(q, v),
+        lambda: layout.speed_map(q),
+        lambda: layout.rate(q, v),
+    ):
+        with pytest.raises(pp.InputError, match=text):
+            call()
 
 
 # -- errors
-
-
-def arm(*kinds: joints.JointKind, **options) -> pp.Model:
-    builder = pp.ModelBuilder("arm")
-    for k, kind in enumerate(kinds):
-        builder.add_body(
-            f"link {k}", joint=kind, joint_name=f"j{k}", mass=1.0, inertia=(1, 1, 1), **options
-        )
-    return builder.build()
-
-
-def pin_arm(*kinds) -> pin.Model:
-    peer = pin.Model()
-    for k, kind in enumerate(kinds):
-        peer.addJoint(0, kind, pin.SE3.Identity(), f"j{k}")
-    return peer
-
-
-def mujoco_arm(*kinds: str) -> mujoco.MjModel:
-    bodies = (f'<joint name="j{k}" type="{kind}"/>' for k, kind in enumerate(kinds))
-    text = "".join(f'<body>{joint}<geom size="1"/></body>' for joint in bodies)
-    return mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{text}</worldbody></mujoco>")
-
-
-HINGE = joints.Revolute()
-
-
-@pytest.mark.parametrize(
-    ("model", "peer", "text"),
-    [
-        (
-            arm(HINGE, HINGE),
-            pin_arm(pin.JointModelRZ()),
-            "the Pinocchio model has no joint 'j1' of 'arm'; valid names: 'j0'",
-        ),
-        (
-            arm(HINGE),
-            pin_arm(pin.JointModelRZ(), pin.JointModelRZ()),
-            "'arm' has no joint 'j1' of the Pinocchio model; ",
-        ),
-        (
-            arm(HINGE),
-            pin_arm(pin.JointModelPZ()),
-            "joint 'j0' is Revolute here and moves as Prismatic in Pinocchio",
-        ),
-        (
-            arm(joints.Planar((1, 0, 0))),
-            pin_arm(pin.JointModelPlanar()),
-            "joint 'j0' is Planar; Pinocchio's lie across z, this does not",
-        ),
-        (arm(HINGE), mujoco, "layout_of_pinocchio: expected a pinocchio.Model, got module"),
-    ],
-)
-def test_joints_that_do_not_match_pinocchios(model, peer, text):
-    with pytest.raises(pp.InputError) as caught:
-        model.to_pinocchio(model.neutral(), peer=peer)
-    assert str(caught.value).startswith(text)
-
-
-@pytest.mark.parametrize(
-    ("model", "peer", "text"),
-    [
-        (
-            arm(HINGE, HINGE),
-            mujoco_arm("hinge"),
-            "the MuJoCo model has no joint 'j1' of 'arm'; ",
-        ),
-        (arm(HINGE), mujoco_arm("slide"), "joint 'j0' is Revolute here and a slide in MuJoCo"),
-        (
-            arm(joints.Free(), position=(0, 0, 1)),
-            mujoco_arm("free"),
-            "joint 'j0' is free and not placed at the world's own frame",
-        ),
-        (arm(HINGE), pin, "layout_of_mujoco: expected a mujoco.MjModel or mujoco.MjSpec, got"),
-    ],
-)
-def test_joints_that_do_not_match_mujocos(model, peer, text):
-    with pytest.raises(pp.InputError) as caught:
-        model.to_mujoco(model.neutral(), peer=peer)
-    assert str(caught.value).startswith(text)
-
-
-def test_a_joint_that_follows_there_alone():
-    peer = pin.buildModelFromUrdf(str(PANDA), mimic=True)
-    model = pp.load(PANDA, mimic="independent")
-    text = "'panda_finger_joint2' follows 'panda_finger_joint1' in Pinocchio and moves on its own"
-    with pytest.raises(pp.InputError, match=text):
-        model.to_pinocchio(model.neutral(), peer=peer)
-    followed = pp.load(PANDA)
-    q = followed.random(np.random.default_rng(0))
-    theirs = followed.to_pinocchio(q, peer=peer)
-    assert sorted(theirs) == sorted(q)
-
-
-def test_a_machine_without_a_layout_asks_for_the_peer():
-    model = arm(HINGE)
-    with pytest.raises(pp.InputError, match=r"'arm' was not made by pp.from_mujoco; give the mujo"):
-        model.to_mujoco([0.0])
-    with pytest.raises(pp.InputError, match=r"'arm' was not made by pp.from_pinocchio; give the "):
-        model.from_pinocchio([0.0])
-    with pytest.raises(pp.InputError, match=r"unknown package 'drake'; valid names: 'pinocchio'"):
-        model.layout("drake")
 
 
 def test_arrays_of_the_wrong_size_are_refused():
@@ -355,9 +246,3 @@ def test_arrays_of_the_wrong_size_are_refused():
         model.from_mujoco(model.to_mujoco(q), [0.0])
     with pytest.raises(pp.InputError, match="vdot needs v too"):
         model.to_mujoco(q, vdot=v)
-
-
-def test_layouts_are_also_to_be_had_from_a_spec():
-    spec = mujoco.MjSpec.from_string(LEG % "")
-    model = pp.from_mujoco(spec)
-    assert repr(layout_of_mujoco(model, spec)) == repr(model.layouts["mujoco"])

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 from peers.mjcf_machines import INSTALLED, path_of
-from peers.mujoco_bridge import bare, error, full_mass_matrix
+from peers.mujoco_bridge import error, full_mass_matrix, read, strip
 
 import phipsi as pp
 from phipsi.model.geometry import Mesh
@@ -72,7 +72,7 @@ def test_every_element_of_the_file_is_accounted_for(name):
 @pytest.mark.parametrize("name", ["ant", "cheetah", "fetch", "fish", "hand", "ball_joints"])
 def test_loaded_machines_move_as_in_mujoco(name):
     """Mass matrix, bias and forward dynamics without contacts; springs as MuJoCo's."""
-    peer, model = bare(name), pp.load(path_of(name), mimic="independent").opened()
+    peer, model = strip(read(name)), pp.load(path_of(name), mimic="independent").opened()
     data, rng = mujoco.MjData(peer), np.random.default_rng(5)
     q, v, tau = model.random(rng), rng.normal(size=model.nv), rng.normal(size=model.nv)
     data.qpos, data.qvel, data.qfrc_applied = model.to_mujoco(q, v, tau=tau)

@@ -11,12 +11,13 @@ FATES = {
     "inertial": {"used", "merged"},
     "mass": {"used", "merged"},
     "parent": {"used", "merged", "ignored"},  # the last in <gazebo>
+    "turnGravityOff": {"refused"},
     "visual": {"kept", "refused", "ignored"},
     "collision": {"kept", "refused", "ignored"},
-    "gazebo": {"ignored"},
+    "gazebo": {"ignored", "used"},  # where something in it concerns motion
     "calibration": {"ignored"},
-    "transmission": {"used", "ignored", "refused"},
-    "hardwareInterface": {"ignored", "refused"},
+    "transmission": {"used", "ignored"},
+    "hardwareInterface": {"ignored"},
     "mimic": {"used", "ignored"},
 }
 

@@ -21,7 +21,7 @@ ONE_LINK_MORE = {"asr_twodof_description/urdf/TwoDofs.urdf"}
 
 def load(path, file: str, base: str) -> pp.Model:
     mimic = "independent" if file == FOLLOWS_NOBODY else "enforce"
-    return pp.load(path, base=base, mimic=mimic, packages=FOLDER)
+    return pp.load(path, base=base, mimic=mimic, packages=[FOLDER, FOLDER.parent])
 
 
 def turned_once(file: str) -> tuple[set[str], set[str]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from xml.sax.saxutils import quoteattr
 
 from phipsi.joints import Free
+from phipsi.model.files.xmlfile import Element, read_xml
 from phipsi.model.model import Body, Joint, Model
 from phipsi.model.tree import WORLD
 
@@ -19,6 +20,7 @@ COMPILER = {
 }
 KEPT = ("link", "joint")
 LOOKS = ("visual", "collision")
+MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 def bare_urdf(file: str, renamed: Mapping[str, str] | None = None) -> str:
@@ -31,18 +33,14 @@ def bare_urdf(file: str, renamed: Mapping[str, str] | None = None) -> str:
         file: path of a file that `load` has read, and therefore harmless.
         renamed: links that go by other names.
     """
-    robot = ElementTree.parse(file).getroot()
-    bare = ElementTree.Element("robot", name=robot.get("name", "robot"))
-    ElementTree.SubElement(ElementTree.SubElement(bare, "mujoco"), "compiler", COMPILER)
-    for part in robot:
-        if part.tag not in KEPT:
-            continue
-        for child in [child for child in part if child.tag in LOOKS or _is_nothing(child)]:
-            part.remove(child)
-        for name, other in (renamed or {}).items():
-            _rename(part, name, other)
-        bare.append(part)
-    return ElementTree.tostring(bare, encoding="unicode")
+    robot = read_xml(file)
+    name = robot.attributes.get("name", "robot")
+    lines = [_tag("robot", {"name": name}), "<mujoco>", _tag("compiler", COMPILER, "/>")]
+    lines.append("</mujoco>")
+    for part in robot.children:
+        if part.tag in KEPT:
+            lines += _written(part, renamed or {})
+    return "\n".join((*lines, "</robot>"))
 
 
 def free_root(file: str, model: Model) -> tuple[Body, Joint] | None:
@@ -52,7 +50,7 @@ def free_root(file: str, model: Model) -> tuple[Body, Joint] | None:
         file: path of the URDF file.
         model: what we read from it.
     """
-    written = {joint.get("name") for joint in ElementTree.parse(file).getroot().findall("joint")}
+    written = {x.attributes.get("name") for x in read_xml(file).children if x.tag == "joint"}
     for body, joint in zip(model.bodies, model.joints, strict=True):
         on_world = body.parent == WORLD and isinstance(joint.kind, Free)
         if on_world and joint.name not in written:
@@ -60,17 +58,30 @@ def free_root(file: str, model: Model) -> tuple[Body, Joint] | None:
     return None
 
 
-def _is_nothing(part: ElementTree.Element) -> bool:
+def _written(part: Element, renamed: Mapping[str, str]) -> Iterator[str]:
+    """The lines of a link or joint, without what MuJoCo may stumble over."""
+    attributes = dict(part.attributes)
+    key = {"link": "name", "parent": "link", "child": "link"}.get(part.tag)
+    if key in attributes:
+        attributes[key] = renamed.get(attributes[key], attributes[key])
+    yield _tag(part.tag, attributes)
+    for child in part.children:
+        if child.tag not in LOOKS and not _is_nothing(child):
+            yield from _written(child, renamed)
+    yield f"</{part.tag}>"
+
+
+def _tag(tag: str, attributes: Mapping[str, str], end: str = ">") -> str:
+    return f"<{tag}{''.join(f' {name}={quoteattr(x)}' for name, x in attributes.items())}{end}"
+
+
+def _is_nothing(part: Element) -> bool:
     """Whether this is an inertia that is zero: MuJoCo takes none for it, but not this."""
     if part.tag != "inertial":
         return False
-    numbers = [child.attrib.values() for child in part if child.tag in ("mass", "inertia")]
-    return not any(float(x) for values in numbers for x in values)
-
-
-def _rename(part: ElementTree.Element, name: str, other: str) -> None:
-    if part.tag == "link" and part.get("name") == name:
-        part.set("name", other)
-    for end in part:
-        if end.tag in ("parent", "child") and end.get("link") == name:
-            end.set("link", other)
+    named = {"mass": ("value",), "inertia": MOMENTS}
+    numbers = (
+        child.attributes.get(name, "0") for child in part.children
+        for name in named.get(child.tag, ())
+    )  # fmt: skip
+    return not any(map(float, numbers))

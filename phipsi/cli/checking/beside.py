@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,11 +24,11 @@ from phipsi.model.model import Model
 from phipsi.model.peers.layout import Layout
 from phipsi.model.peers.match import match_layout
 from phipsi.model.tree import WORLD, WORLD_NAME
-from phipsi.simulate.labels import speed_labels
+from phipsi.simulate.labels import speed_names
 
 UNKNOWN_HERE = 3  # names that are listed
 
-
+T = TypeVar("T")
 Mimics = dict[str, tuple[str, float, float]]  # by joint: the one it follows, ratio, offset
 
 
@@ -74,6 +74,35 @@ def matched(model: Model, package: str, peer: Any) -> Layout:
         raise UnreadError(f"it reads another machine from this file: {spoken(error)}") from None
 
 
+def asked(function: Callable[..., T], *arguments: Any) -> T:
+    """What a peer answers. Its code is another's and may raise what it likes: UnreadError then."""
+    try:
+        return function(*arguments)
+    except UnreadError:
+        raise
+    except Exception as error:
+        raise UnreadError(f"it fails: {said(error)}") from None
+
+
+def said(error: BaseException) -> str:
+    """What an error of another package says, in a line; its kind, if it says nothing.
+
+    Pinocchio says first where in its sources that is.
+
+    >>> said(ValueError("no tree\\nsee above"))
+    'no tree'
+    >>> said(
+    ...     ValueError(
+    ...         "From file: joint.hxx\\nat line: 7\\nmessage:\\nno such joint\\nhint: add it\\n"
+    ...     )
+    ... )
+    'no such joint; hint: add it'
+    """
+    first, found, message = str(error).partition("\nmessage:")
+    lines = [line.strip() for line in (message if found else first).splitlines() if line.strip()]
+    return "; ".join(lines if found else lines[:1]) or type(error).__name__
+
+
 def beside(model: Model, states: States, peer: Peer) -> Iterator[Comparison]:
     """Every quantity that both know, one after the other.
 
@@ -106,7 +135,7 @@ def beside(model: Model, states: States, peer: Peer) -> Iterator[Comparison]:
 def _inertias(model: Model, states: States, peer: Peer) -> Comparison:
     """Of each body with what is welded to it, relative to its own largest entry."""
     theirs: dict[int, Inertia] = {}
-    for name, inertia in peer.inertias().items():
+    for name, inertia in asked(peer.inertias).items():
         frame = model.frame(name)
         whole = theirs.get(frame.body, MASSLESS)
         theirs[frame.body] = whole.plus(inertia.moved(frame.placement))
@@ -128,7 +157,7 @@ def _relative(*matrices: np.ndarray) -> list[np.ndarray]:
 
 def _poses(model: Model, states: States, peer: Peer) -> Comparison:
     bodies = dynamics.body_poses(model, states["q"])
-    there = [peer.frames(q) for q in _coordinates(peer, states)]
+    there = [asked(peer.frames, q) for q in _coordinates(peer, states)]
     ours = {body.name: bodies[:, k] for k, body in enumerate(model.bodies)}
     for frame in model.frames:
         carrier = np.eye(4) if frame.body == WORLD else bodies[:, frame.body]
@@ -152,7 +181,7 @@ def _mimics(model: Model, states: States, peer: Peer) -> Comparison:
         if joint.mimic is not None:
             leader = model.joints[joint.mimic.source].name
             ours[joint.name] = leader, joint.mimic.ratio, joint.mimic.offset
-    theirs = peer.mimics()
+    theirs = asked(peer.mimics)
     names = list(ours)
     pairs = [(_resolved(name, ours), _resolved(name, theirs)) for name in names]
     first, second = (
@@ -180,20 +209,20 @@ def _resolved(name: str, mimics: Mimics) -> tuple[str, float, float]:
 
 def _mass_matrix(model: Model, states: States, peer: Peer) -> Comparison:
     ours = dynamics.mass_matrix(model, states["q"])
-    return compare("mass matrix", ours, _projected_mass(states, peer), [_speeds(model)] * 2)
+    return compare("mass matrix", ours, _projected_mass(states, peer), [speed_names(model)] * 2)
 
 
 def _bias_force(model: Model, states: States, peer: Peer) -> Comparison:
     ours = dynamics.bias_force(model, states["q"], states["v"])
     theirs = _forces(states, peer, rest=True)
     scale = _force_scale(model, states)
-    return compare("bias force", ours, theirs, [_speeds(model)], scale=scale)
+    return compare("bias force", ours, theirs, [speed_names(model)], scale=scale)
 
 
 def _inverse_dynamics(model: Model, states: States, peer: Peer) -> Comparison:
     ours = dynamics.inverse_dynamics(model, states["q"], states["v"], states["vdot"])
     theirs, scale = _forces(states, peer), _force_scale(model, states)
-    return compare("inverse dynamics", ours, theirs, [_speeds(model)], scale=scale)
+    return compare("inverse dynamics", ours, theirs, [speed_names(model)], scale=scale)
 
 
 def _forward_dynamics(model: Model, states: States, peer: Peer) -> Comparison:
@@ -205,13 +234,13 @@ def _forward_dynamics(model: Model, states: States, peer: Peer) -> Comparison:
         theirs = np.linalg.solve(mass, (tau - _forces(states, peer, rest=True))[..., None])[..., 0]
     else:
         there = zip(*peer.layout.to_peer(q, v, tau=tau), strict=True)
-        answers = np.array([peer.forward_dynamics(*state) for state in there])
+        answers = np.array([asked(peer.forward_dynamics, *state) for state in there])
         if np.isnan(answers).any() and _is_massless(model):
             raise UnreadError("it answers NaN, as it does where a body at the end has no mass")
         back = np.linalg.inv(peer.layout.speed_map(q))
         theirs = np.einsum("sij,sj->si", back, answers - peer.layout.rate(q, v))
     allowed = allowed_of(dynamics.mass_matrix(model, q))
-    return compare("forward dynamics", ours, theirs, [_speeds(model)], allowed=allowed)
+    return compare("forward dynamics", ours, theirs, [speed_names(model)], allowed=allowed)
 
 
 def _force_scale(model: Model, states: States) -> np.ndarray:
@@ -233,7 +262,7 @@ def _coordinates(peer: Peer, states: States) -> np.ndarray:
 
 
 def _projected_mass(states: States, peer: Peer) -> np.ndarray:
-    there = np.array([peer.mass_matrix(q) for q in _coordinates(peer, states)])
+    there = np.array([asked(peer.mass_matrix, q) for q in _coordinates(peer, states)])
     T = peer.layout.speed_map(states["q"])
     return np.swapaxes(T, 1, 2) @ there @ T
 
@@ -242,9 +271,5 @@ def _forces(states: States, peer: Peer, rest: bool = False) -> np.ndarray:
     """Inverse dynamics of the peer, or with `rest` that of no acceleration."""
     vdot = np.zeros_like(states["vdot"]) if rest else states["vdot"]
     there = zip(*peer.layout.to_peer(states["q"], states["v"], vdot), strict=True)
-    forces = np.array([peer.inverse_dynamics(*state) for state in there])
+    forces = np.array([asked(peer.inverse_dynamics, *state) for state in there])
     return np.einsum("sij,si->sj", peer.layout.speed_map(states["q"]), forces)
-
-
-def _speeds(model: Model) -> list[str]:
-    return [label.name for label in speed_labels(model)]

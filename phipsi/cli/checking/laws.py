@@ -18,7 +18,7 @@ from phipsi.lowering.dense import as_matrix
 from phipsi.model.configuration import integrate
 from phipsi.model.model import Model
 from phipsi.operators import D, H, I, K, S_q, phi, psi
-from phipsi.simulate.labels import speed_labels
+from phipsi.simulate.labels import speed_labels, speed_names
 
 FACTORED = 3  # states whose matrices are factored: these are explicit, and large
 MOST_BODIES = 300  # whose matrices are multiplied out
@@ -74,7 +74,7 @@ def _round_trip(model: Model, states: States) -> Comparison:
     back = dynamics.inverse_dynamics(model, q, v, vdot)
     moved = dynamics.mass_matrix(model, q) * vdot[:, None, :]
     scale = np.abs(moved).max(axis=(1, 2))
-    return compare("forward, then inverse dynamics", tau, back, [_speeds(model)], scale=scale)
+    return compare("forward, then inverse dynamics", tau, back, [speed_names(model)], scale=scale)
 
 
 def _sum_of_parts(model: Model, states: States) -> Comparison:
@@ -83,7 +83,7 @@ def _sum_of_parts(model: Model, states: States) -> Comparison:
     bias = dynamics.bias_force(model, q, v)
     scale = np.maximum(np.abs(moved).max(axis=(1, 2)), np.abs(bias).max(axis=1))
     whole = dynamics.inverse_dynamics(model, q, v, vdot)
-    names = [_speeds(model)]
+    names = [speed_names(model)]
     return compare("tau is Mass vdot + C", whole, moved.sum(axis=2) + bias, names, scale=scale)
 
 
@@ -91,7 +91,7 @@ def _definite(model: Model, states: States) -> Comparison:
     """Symmetric; and positive, but for a machine that has joints without mass."""
     name = "Mass symmetric and positive"
     mass = dynamics.mass_matrix(model, states["q"])
-    found = compare(name, mass, np.swapaxes(mass, 1, 2), [_speeds(model)] * 2)
+    found = compare(name, mass, np.swapaxes(mass, 1, 2), [speed_names(model)] * 2)
     if found.differs:
         return found
     values, vectors = np.linalg.eigh(_equilibrated(mass))
@@ -127,7 +127,7 @@ def _factors(model: Model, states: States) -> Comparison:
     q = states["q"][:FACTORED]
     factored = as_matrix(model, S_q.T @ ROOT @ D @ ROOT.T @ S_q, q)
     name = "innovations factors of Mass"
-    return compare(name, dynamics.mass_matrix(model, q), factored, [_speeds(model)] * 2)
+    return compare(name, dynamics.mass_matrix(model, q), factored, [speed_names(model)] * 2)
 
 
 def _inverse_factors(model: Model, states: States) -> Comparison:
@@ -137,7 +137,7 @@ def _inverse_factors(model: Model, states: States) -> Comparison:
     factored = as_matrix(model, INVERSE_ROOT.T @ D.inv @ INVERSE_ROOT, q)
     inverse = dynamics.mass_matrix_inverse(model, q)
     allowed = allowed_of(dynamics.mass_matrix(model, q))
-    return compare(name, inverse, factored, [_speeds(model)] * 2, allowed=allowed)
+    return compare(name, inverse, factored, [speed_names(model)] * 2, allowed=allowed)
 
 
 LAWS: dict[str, Law] = {
@@ -156,7 +156,3 @@ def _equilibrated(mass: np.ndarray) -> np.ndarray:
     diagonal = np.sqrt(np.abs(np.diagonal(mass, axis1=1, axis2=2)))
     diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
     return mass / (diagonal[:, :, None] * diagonal[:, None, :])
-
-
-def _speeds(model: Model) -> list[str]:
-    return [label.name for label in speed_labels(model)]

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from phipsi.cli.checking.bare_urdf import bare_urdf, free_root
-from phipsi.cli.checking.beside import Mimics, UnreadError, matched
+from phipsi.cli.checking.beside import Mimics, UnreadError, asked, matched
+from phipsi.errors import PhipsiError
+from phipsi.model.files.mjcf.read import compiled
+from phipsi.model.files.reading import Reading
+from phipsi.model.files.xmlfile import Element, read_xml
 from phipsi.model.inertia import Inertia, Placement
 from phipsi.model.model import Model
 from phipsi.model.peers.mujoco.names import Names
@@ -23,36 +27,34 @@ class MuJoCo:
     Args:
         mujoco: the module.
         file: path of the file.
-        is_urdf: whether it is a URDF file; else it is MJCF.
-        model: ours of the same file.
+        reading: how we have read it.
+        model: what we read.
 
     Raises:
         UnreadError: it cannot read the file, or finds another machine in it.
     """
 
-    def __init__(self, mujoco: Any, file: str, is_urdf: bool, model: Model):
+    def __init__(self, mujoco: Any, file: str, reading: Reading, model: Model):
         self.notes: list[str] = []
         self._mj = mujoco
-        try:
-            with unheard(mujoco):
-                self._model = self._read_urdf(file, model) if is_urdf else self._read_mjcf(file)
-        except Exception as error:  # it raises what it likes
-            text = " ".join(str(error).split()).removeprefix("Error: ")
-            raise UnreadError(f"it cannot read this file: {text or type(error).__name__}") from None
+        root = read_xml(file)
+        is_urdf = root.tag == "robot"
+        self._model = self._read_urdf(file, model) if is_urdf else self._read_mjcf(root, reading)
+        asked(self._leave_the_tree_alone)
+        self._data = asked(mujoco.MjData, self._model)
         self._names = Names(self._model)
-        self._leave_the_tree_alone()
-        self._data = mujoco.MjData(self._model)
         self.layout = matched(model, "mujoco", self._model)
         if model.has_mimics:
             self.notes.append("its mimic joints, soft constraints, are held by projection")
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """By mj_crb."""
-        full = np.zeros((self._model.nv, self._model.nv))
+        """By mj_crb, column by column: mj_fullM has other arguments in other versions."""
+        columns = np.zeros((self._model.nv, self._model.nv))
         self._place(q)
         self._mj.mj_crb(self._model, self._data)
-        self._mj.mj_fullM(self._model, self._data, full)
-        return full
+        for column, unit in zip(columns, np.eye(self._model.nv), strict=True):
+            self._mj.mj_mulM(self._model, self._data, column, unit)
+        return columns.T
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> np.ndarray:
         """By mj_inverse."""
@@ -104,21 +106,28 @@ class MuJoCo:
         self._mj.mj_kinematics(self._model, self._data)
         self._mj.mj_comPos(self._model, self._data)
 
-    def _read_mjcf(self, file: str) -> Any:
+    def _read_mjcf(self, root: Element, reading: Reading) -> Any:
         self.notes.append("phipsi reads MJCF by MuJoCo, too: what that reader does is not checked")
-        return self._mj.MjModel.from_xml_path(file)
+        try:
+            return compiled(root, reading)
+        except PhipsiError as error:
+            raise _unread(error) from None
 
     def _read_urdf(self, file: str, model: Model) -> Any:
         names = {body.name for body in model.bodies} | {frame.name for frame in model.frames}
         other = f"{WORLD_NAME}_link"
         renamed = {WORLD_NAME: other} if other in names else {}
-        spec = self._mj.MjSpec.from_string(bare_urdf(file, renamed))
-        root = free_root(file, model)
-        if root is not None:
-            body, joint = root
-            spec.body(body.name).add_freejoint(name=joint.name)
+        text, root = bare_urdf(file, renamed), free_root(file, model)
         self.notes.append("it is shown the file without visuals and collisions")
-        return spec.compile()
+        try:
+            with unheard(self._mj):
+                spec = self._mj.MjSpec.from_string(text)
+                if root is not None:
+                    body, joint = root
+                    spec.body(body.name).add_freejoint(name=joint.name)
+                return spec.compile()
+        except Exception as error:  # it raises what it likes
+            raise _unread(error) from None
 
     def _leave_the_tree_alone(self) -> None:
         """Nothing acts but gravity and the forces that are asked about."""
@@ -126,6 +135,11 @@ class MuJoCo:
             self._model.opt.disableflags |= getattr(self._mj.mjtDisableBit, f"mjDSBL_{flag}")
         self._model.opt.density = self._model.opt.viscosity = 0.0
         self._model.body_gravcomp[:] = 0.0
+
+
+def _unread(error: Exception) -> UnreadError:
+    text = " ".join(str(error).split()).removeprefix("Error: ")
+    return UnreadError(f"it cannot read this file: {text or type(error).__name__}")
 
 
 @contextmanager

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from phipsi.cli.checking.beside import Peer, UnreadError, beside
+from phipsi.cli.checking.beside import Peer, UnreadError, beside, said
 from phipsi.cli.checking.comparison import Comparison
 from phipsi.cli.checking.laws import States
 from phipsi.cli.checking.mujoco import MuJoCo
 from phipsi.cli.checking.pinocchio import Pinocchio
+from phipsi.model.files.reading import Reading
 from phipsi.model.files.xmlfile import read_xml
 from phipsi.model.model import Model
 
@@ -27,14 +29,30 @@ class Witness:
         module: as after `import`.
         install: as after `pip install`.
         reads: the root elements of the files that it reads.
-        ask: makes its machine of its module, the file, the root element and our model.
+        ask: makes its machine of its module, the file, how we have read it, and our model.
+        since: the first version that is asked.
+        before: what others than that do.
     """
 
     name: str
     module: str
     install: str
     reads: tuple[str, ...]
-    ask: Callable[[Any, str, str, Model], Peer]
+    ask: Callable[[Any, str, Reading, Model], Peer]
+    since: tuple[int, ...] = ()
+    before: str = ""
+
+    def reason(self, version: str) -> str:
+        """Why a version is not asked; "" if it is.
+
+        >>> WITNESSES[1].reason("4.0.0"), WITNESSES[0].reason("2.6.20")
+        ('', '')
+        """
+        found = tuple(map(int, re.findall(r"\d+", version)[: len(self.since)]))
+        if found >= self.since:
+            return ""
+        needed = ".".join(map(str, self.since))
+        return f"it is too old: pip install '{self.install}>={needed}'; older ones {self.before}"
 
 
 WITNESSES = (
@@ -43,14 +61,16 @@ WITNESSES = (
         "pinocchio",
         "pin",
         ("robot",),
-        lambda module, file, root, model: Pinocchio(module, file, model),
+        lambda module, file, reading, model: Pinocchio(module, file, model),
     ),
     Witness(
         "MuJoCo",
         "mujoco",
         "mujoco",
         ("robot", "mujoco"),
-        lambda module, file, root, model: MuJoCo(module, file, root == "robot", model),
+        MuJoCo,
+        (3, 14),
+        "know no mimic joints in URDF, and round inertias to seven digits",
     ),
 )
 
@@ -94,7 +114,9 @@ def root_of(file: str) -> str:
     return read_xml(file).tag
 
 
-def hear(witness: Witness, file: str, model: Model, states: States) -> Opinion:
+def hear(
+    witness: Witness, file: str, model: Model, states: States, reading: Reading | None = None
+) -> Opinion:
     """A peer's answers on a file.
 
     Args:
@@ -102,6 +124,7 @@ def hear(witness: Witness, file: str, model: Model, states: States) -> Opinion:
         file: path of the file.
         model: what we read from it, a tree.
         states: q, v, tau and vdot by name, a row per state.
+        reading: how we have read it; None for what `load` does unasked.
     """
     root = root_of(file)
     if root not in witness.reads:
@@ -110,9 +133,14 @@ def hear(witness: Witness, file: str, model: Model, states: States) -> Opinion:
         module = import_module(witness.module)
     except ImportError:
         return Opinion(witness.name, reason=f"not installed: pip install {witness.install}")
+    except Exception as error:  # as those do whose binaries do not fit
+        return Opinion(witness.name, reason=f"it cannot be imported: {said(error)}")
     version = str(module.__version__)
+    reason = witness.reason(version)
+    if reason:
+        return Opinion(witness.name, version, reason)
     try:
-        peer = witness.ask(module, file, root, model)
+        peer = witness.ask(module, file, reading or Reading(), model)
     except UnreadError as error:
         return Opinion(witness.name, version, str(error))
     found = list(beside(model, states, peer))

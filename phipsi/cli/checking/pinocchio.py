@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from phipsi.cli.checking.bare_urdf import free_root
-from phipsi.cli.checking.beside import Mimics, UnreadError, matched
+from phipsi.cli.checking.beside import Mimics, UnreadError, matched, said
 from phipsi.cli.screen import number
 from phipsi.joints import Planar
 from phipsi.model.inertia import Inertia
@@ -74,7 +74,7 @@ class Pinocchio:
         try:
             read = self._pin.buildModelFromUrdf(self._file, mimic=True)
         except Exception as error:  # it raises what it likes
-            raise UnreadError(f"it refuses them: {first_line(error)}") from None
+            raise UnreadError(f"it refuses them: {said(error)}") from None
         names = list(read.names)
         pairs = zip(read.mimicking_joints, read.mimicked_joints, strict=True)
         found = {}
@@ -106,14 +106,5 @@ def read_with_pinocchio(pin: Any, file: str, model: Model) -> Any:
     try:
         read = pin.buildModelFromUrdf(file, *free)
     except Exception as error:  # it raises what it likes
-        raise UnreadError(f"it cannot read this file: {first_line(error)}") from None
+        raise UnreadError(f"it cannot read this file: {said(error)}") from None
     return read
-
-
-def first_line(error: BaseException) -> str:
-    """What an error of another package says, in a line.
-
-    >>> first_line(ValueError("no tree\\nsee above"))
-    'no tree'
-    """
-    return (str(error).splitlines() or [type(error).__name__])[0]

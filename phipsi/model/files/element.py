@@ -8,11 +8,14 @@ that nobody asked for is lost in silence.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 
 from phipsi.errors import ModelError
 from phipsi.model.report import Place, Status
 from phipsi.scalars import HUGE
+
+EXPAND = "expand the file first: xacro robot.xacro > robot.urdf"
 
 
 class Element:
@@ -34,17 +37,31 @@ class Element:
         self.seen: set[str] | None = None  # the attributes that were read
         self._text: list[str] | None = None
 
-    def put_off(self, make: Callable[[Element, int, int], list[Element]], *where: int) -> None:
-        """Have its children made when somebody asks for them, of what stands there."""
-        self._later = make, where
+    def put_off(
+        self,
+        make: Callable[[Element, int, int], list[Element]],
+        data: bytes,
+        begin: int,
+        end: int,
+    ) -> None:
+        """Have its children made when somebody asks for them, of what stands there in the data."""
+        self._later = make, data, begin, end
         del self.children
+
+    def mentions(self, words: re.Pattern[bytes]) -> bool:
+        """Whether it has words in it, as far as one can tell and makes no children for it."""
+        try:
+            _, data, begin, end = self._later
+        except AttributeError:  # nothing was put off
+            return True
+        return words.search(data, begin, end) is not None
 
     def __getattr__(self, name: str) -> list[Element]:
         """The children that were put off: they have no value yet."""
         if name != "children":
             raise AttributeError(name)
-        make, where = self._later
-        self.children = make(self, *where)
+        make, _, begin, end = self._later
+        self.children = make(self, begin, end)
         return self.children
 
     @property
@@ -66,8 +83,7 @@ class Element:
     @property
     def label(self) -> str:
         """`<joint 'elbow'>`."""
-        name = self.attributes.get("name")
-        return f"<{self.tag}>" if name is None else f"<{self.tag} {shorten(name)!r}>"
+        return label_of(self.tag, self.attributes.get("name"))
 
     def error(self, message: str) -> ModelError:
         """The ModelError to raise about this element."""
@@ -216,7 +232,8 @@ class Element:
         if text is None or len(values) != count or not text.isascii() or "_" in text:
             text = self.text(attribute) if attribute else self.word()
             numbers = "one number" if count == 1 else f"{count} numbers, as in 0 0 1"
-            raise self.error(f"{self._shown(attribute, text)}: expected {numbers}")
+            hint = f"; it is for xacro: {EXPAND}" if "${" in text or "$(" in text else ""
+            raise self.error(f"{self._shown(attribute, text)}: expected {numbers}{hint}")
         largest = HUGE if finite else math.inf
         for x in values:
             if not -largest <= x <= largest:
@@ -230,6 +247,11 @@ class Element:
         if attribute:
             return f'<{self.tag} {attribute}="{text}">'
         return f"<{self.tag}>{text}</{self.tag}>"
+
+
+def label_of(tag: str, name: str | None) -> str:
+    """What an element is called in messages."""
+    return f"<{tag}>" if name is None else f"<{tag} {shorten(name)!r}>"
 
 
 def shorten(text: str, limit: int = 60) -> str:

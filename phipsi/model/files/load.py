@@ -100,6 +100,8 @@ def load(
 
 def _reader(root: Element) -> Callable[[Element, Reading], Model]:
     """The function that knows the root element of a file."""
+    if root.tag == "mujocoinclude":
+        raise root.error("<mujocoinclude> is a part for <include>; load the file that includes it")
     if root.tag not in READERS:
         raise root.error(
             f"the root element is <{root.tag}>; expected <robot> of URDF, <sdf> of SDF or "

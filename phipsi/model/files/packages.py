@@ -2,10 +2,13 @@
 
 A file can come from anywhere, and must not make us read what it likes. So a
 name is followed only to a place within the search: the directories that the
-user gives, those of ROS, and the home of the file, which is the package or
-checkout that holds it, or else the directory above it. Names are compared as
-they are written, `..` resolved. Symbolic links are followed: whoever laid them
-on this machine decided so, and a workspace of ROS may consist of them.
+user gives, those of ROS, the home of the file, which is the package or
+checkout that holds it, or else the directory above it, and packages above the
+file or beside what holds it. There, only files that machines consist of are
+found, by how their names end, and nothing that is hidden.
+Names are compared as they are written, `..` resolved. Symbolic links are
+followed: whoever laid them on this machine decided so, and a workspace of ROS
+may consist of them.
 """
 
 from __future__ import annotations
@@ -21,7 +24,17 @@ from phipsi.model.files.xmlfile import Element
 
 Directories = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-HOMES = ("package.xml", "model.config", ".git")  # what the home of a file has in it
+PACKAGE = ("package.xml", "model.config")  # what a package has in it
+HOMES = (*PACKAGE, ".git")  # what the home of a file has in it
+
+MESHES = (
+    *(".stl", ".stla", ".stlb", ".dae", ".obj", ".ply", ".glb", ".gltf", ".off", ".3mf", ".3ds"),
+    *(".mesh", ".msh", ".iv", ".wrl", ".x3d", ".fbx", ".usd", ".usda", ".usdc", ".usdz", ".zae"),
+    *(".step", ".stp", ".iges", ".igs", ".brep", ".vtk", ".vtp", ".xyz", ".ac"),
+)
+IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tga", ".tif", ".tiff", ".gif", ".dds", ".webp")
+MODELS = (".sdf", ".config", ".world", ".urdf")  # what others include
+READABLE = frozenset((*MESHES, *IMAGES, *MODELS))
 
 
 class Packages:
@@ -30,7 +43,8 @@ class Packages:
     `package://name/path` (`model://` too) is looked up in the directories
     given, in those of ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, then in those
     above the file, the nearest first. Each of them may hold the package or be
-    the package. Nothing is fetched over a network, and no file is opened.
+    the package. Beside what holds the file, only what has a package.xml or
+    model.config is one. Nothing is fetched over a network, and no file is opened.
 
     Args:
         file: the one that names others.
@@ -66,11 +80,15 @@ class Packages:
         """The path of the file that a name means, or None if there is none.
 
         Raises:
-            ModelError: it means a file outside of the search.
+            ModelError: it means a file outside of the search, or one that no machine needs.
         """
         if name not in self._found:
             path = self._find(name.strip())
-            self._found[name] = path if path is not None and os.path.isfile(path) else None
+            if path is not None and not os.path.isfile(path):
+                path = None
+            if path is not None and os.path.splitext(path)[1].lower() not in READABLE:
+                raise ModelError(f"{name!r} is neither a mesh nor an image, as its name ends")
+            self._found[name] = path
         return self._found[name]
 
     def _find(self, name: str) -> str | None:
@@ -85,6 +103,7 @@ class Packages:
         package, _, inside = rest.lstrip("/").partition("/")
         if ".." in inside and os.path.normpath(f"x/{inside}").partition(os.sep)[0] != "x":
             raise ModelError(f"{name!r} leads out of its package")
+        _check_open(inside, name)
         for root in self._packages(package):
             path = os.path.normpath(os.path.join(root, inside.lstrip("/")))
             if os.path.isfile(path):
@@ -94,11 +113,13 @@ class Packages:
     def _within(self, path: str, name: str) -> str:
         """A path, if it is in the search."""
         path = os.path.normpath(path)
-        if not any(path.startswith(root + os.sep) for root in self._search):
+        roots = [root for root in self._search if path.startswith(root + os.sep)]
+        if not roots:
             raise ModelError(
                 f"{name!r} is outside of {self._search[-1]!r}; if it is to be read, give its "
                 "directory by packages="
             )
+        _check_open(path[len(max(roots, key=len)) :], name)
         return path
 
     @cached_property
@@ -115,13 +136,17 @@ class Packages:
         return self._roots[name]
 
     def _candidates(self, name: str) -> Iterator[str]:
-        above = list(_ancestors(self._folder))
-        for directory in (*self._directories, *above):
-            if os.path.basename(directory) == name:
-                yield directory
-            yield os.path.join(directory, name)
+        for directory in self._directories:
+            yield from _named(directory, name)
+        home, above = self._search[-1], list(_ancestors(self._folder))
+        for directory in above:
+            for place in _named(directory, name):
+                holds_file = place == directory != os.path.expanduser("~")
+                is_home = f"{place}{os.sep}".startswith(home + os.sep)
+                if holds_file or is_home or _is_package(place):
+                    yield place
         for directory in above:  # a package that was put into a directory of another name
-            if os.path.isfile(os.path.join(directory, "package.xml")):
+            if os.path.isfile(os.path.join(directory, PACKAGE[0])):
                 yield directory
 
 
@@ -141,6 +166,24 @@ def check_directories(directories: Directories) -> tuple[str, ...]:
         if not os.path.isdir(path):
             raise InputError(f"load: packages has {path!r}, which is no directory; mend the path")
     return tuple(paths)
+
+
+def _check_open(path: str, name: str) -> None:
+    """ModelError for a path within the search that leads through something hidden."""
+    parts = os.path.normpath(path).split(os.sep)
+    if any(part.startswith(".") and part != "." for part in parts):
+        raise ModelError(f"{name!r} is hidden, as a name that begins with a dot tells")
+
+
+def _named(directory: str, name: str) -> Iterator[str]:
+    """The directory, if it has that name; and what has it in there."""
+    if os.path.basename(directory) == name:
+        yield directory
+    yield os.path.join(directory, name)
+
+
+def _is_package(directory: str) -> bool:
+    return any(os.path.isfile(os.path.join(directory, sign)) for sign in PACKAGE)
 
 
 def _ancestors(folder: str) -> Iterator[str]:

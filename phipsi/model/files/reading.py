@@ -10,6 +10,10 @@ from phipsi.model.inertia import Vector3
 
 BASES = ("fixed", "free")
 MIMICS = ("enforce", "independent")
+MEANT = {  # what others call them
+    **dict.fromkeys(("float", "floating", "freeflyer", "free_flyer", "free-flyer"), "free"),
+    **dict.fromkeys(("fix", "static", "weld", "welded", "world"), "fixed"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,4 +44,5 @@ class Reading:
 
 def _check_choice(name: str, value: str, valid: tuple[str, ...]) -> None:
     if value not in valid:
-        raise InputError(f"load: {name} is {value!r}; {name_choices(str(value), valid)}")
+        meant = MEANT.get(str(value).lower(), str(value))
+        raise InputError(f"load: {name} is {value!r}; {name_choices(meant, valid)}")

@@ -2,7 +2,7 @@
 
 Read by the standard library's expat. Document type declarations are refused,
 so no entity is ever declared or expanded, and nothing recurses: depth and
-size of a file cost time and memory, never the stack.
+size of a file cost time and memory, never the stack; and both are bounded.
 
 Most of a robot's file is looks and settings that nobody may ever ask for. They
 are checked with the rest of the document, and made into elements when somebody
@@ -11,6 +11,7 @@ does: from the bytes in which they stand.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping
 from xml.parsers import expat
@@ -18,14 +19,23 @@ from xml.parsers import expat
 from phipsi.errors import ModelError
 from phipsi.model.files.element import Element
 
-# By root element, the tags whose text is read; that of others is white space, and takes time.
+# By root element, the tags whose children are put off.
+PUT_OFF = {"robot": frozenset({"visual", "collision", "gazebo"})}
+# Beside those, the tags whose text is read; that of others is white space, and takes time.
 TEXTUAL = {
     "robot": frozenset({"mechanicalReduction", "mechanical_reduction", "type", "plugin"}),
 }
-# Likewise those whose children are put off.
-PUT_OFF = {"robot": frozenset({"visual", "collision", "gazebo"})}
 NONE: frozenset[str] = frozenset()
 
+MOST_ELEMENTS = 1_000_000  # of a file: the largest machines known have a fiftieth of it
+
+CUT_OFF = frozenset(  # what the parser complains of where a document ends too early
+    expat.errors.codes[text]
+    for text in (
+        *(expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN),
+        *(expat.errors.XML_ERROR_PARTIAL_CHAR, expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION),
+    )
+)
 ENCODING = re.compile(rb"encoding\s*=\s*['\"]([^'\"]*)")
 
 
@@ -59,17 +69,22 @@ def _parse(
     push, pop = opened.append, opened.pop
     textual = later = NONE  # tags, of this root
     waiting, begin = document, 0  # for the end of an element that is put off, and where it begins
+    count = 0  # of elements, those that are put off too
 
     def start_root(tag: str, attributes: dict[str, str]) -> None:
         nonlocal textual, later
-        textual, later = TEXTUAL.get(tag, NONE), put_off.get(tag, NONE)
-        if tag not in TEXTUAL:
+        if tag in put_off:
+            textual, later = TEXTUAL[tag], put_off[tag]
+        else:
             parser.CharacterDataHandler = write
         parser.StartElementHandler = start
         start(tag, attributes)
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal waiting, begin
+        nonlocal waiting, begin, count
+        count += 1
+        if count > MOST_ELEMENTS:
+            refuse_more()
         element = Element(tag, attributes, file, parser.CurrentLineNumber + lines_before)
         opened[-1].children.append(element)
         push(element)
@@ -86,13 +101,19 @@ def _parse(
             parser.CharacterDataHandler = None
 
     def end_waiting(tag: str) -> None:
+        nonlocal count
         if tag != waiting.tag:
+            count += 1
+            if count > MOST_ELEMENTS:
+                refuse_more()
             return
         here, opening = parser.CurrentByteIndex, b"<" + tag.encode()
         if here != begin:
-            if not data.startswith(opening, begin) or data.find(opening, begin + 1, here) >= 0:
+            # One of its own tag within may be what ends here, and may begin here, if it is empty.
+            last = here + len(opening)
+            if not data.startswith(opening, begin) or data.find(opening, begin + 1, last) >= 0:
                 raise _NestedError
-            waiting.put_off(inside, begin, here)
+            waiting.put_off(inside, data, begin, here)
         parser.StartElementHandler = start
         parser.EndElementHandler = end
         pop()
@@ -106,6 +127,12 @@ def _parse(
         if not text.isspace():
             opened[-1].write(text)
 
+    def refuse_more() -> None:
+        raise ModelError(
+            f"{file}:{parser.CurrentLineNumber + lines_before}: more than {MOST_ELEMENTS:,} "
+            "elements, which no machine needs; check the path"
+        )
+
     def refuse_doctype(*_: object) -> None:
         raise ModelError(
             f"{file}:{parser.CurrentLineNumber}: a document type declaration (<!DOCTYPE>) is "
@@ -118,10 +145,8 @@ def _parse(
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        raise ModelError(
-            f"{file}:{error.lineno}: broken XML: {expat.ErrorString(error.code)} "
-            f"(column {error.offset + 1}){_encoding_hint(data)}"
-        ) from None
+        root = document.children[0].tag if document.children else ""
+        raise ModelError(f"{file}:{error.lineno}: {_complaint(error, data, root)}") from None
     except (LookupError, ValueError) as error:
         raise ModelError(
             f"{file}:1: the declared encoding cannot be read ({error}); save the file as UTF-8"
@@ -138,6 +163,20 @@ def _is_utf8(data: bytes) -> bool:
         return False
     declared = ENCODING.search(data, 0, max(data.find(b"?>"), 0))
     return declared is None or declared[1].lower() in (b"utf-8", b"us-ascii")
+
+
+def _complaint(error: expat.ExpatError, data: bytes, root: str) -> str:
+    """What is wrong with bytes that are no document: of another kind, cut off, or broken."""
+    start = data.removeprefix(codecs.BOM_UTF8).lstrip(b" \t\r\n\0")
+    if not start.startswith((b"<", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        kind = "binary" if b"\0" in data else "JSON" if start.startswith((b"{", b"[")) else "no XML"
+        also = "" if kind == "no XML" else ", no XML"
+        return f"this is {kind}{also}; expected a URDF, SDF or MJCF file, whose text begins with <"
+    if error.code in CUT_OFF:
+        ending = f"</{root}> is closed" if root else "its first element is complete"
+        return f"the file ends before {ending}; is it cut off?"
+    where = f"(column {error.offset + 1}){_encoding_hint(data)}"
+    return f"broken XML: {expat.ErrorString(error.code)} {where}"
 
 
 def _encoding_hint(data: bytes) -> str:

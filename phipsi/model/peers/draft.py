@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from phipsi.errors import InputError, name_choices
 from phipsi.model.joints import Free
 from phipsi.model.model import Joint, Model
-from phipsi.model.peers.layout import Entry, Layout, Turned
+from phipsi.model.peers.layout import Entry, Layout, Quaternion, Turned
 
 
 class Draft:
@@ -26,7 +26,6 @@ class Draft:
         self._angles: list[Entry] = []
         self._speeds: list[Entry] = []
         self._turned: list[Turned] = []
-        self._quaternions: list[int] = []
 
     def arrange(
         self,
@@ -35,6 +34,7 @@ class Draft:
         v: int,
         coordinates: Sequence[int] | None = None,
         speeds: Sequence[int] | None = None,
+        shift: float = 0.0,
     ) -> None:
         """Numbers of a joint that are the same there, perhaps in another order.
 
@@ -44,10 +44,11 @@ class Draft:
             v: where its speeds begin there.
             coordinates: which of the joint's own each of those is; in our order if None.
             speeds: likewise.
+            shift: what its coordinates are there where ours are zero.
         """
         order_q = range(joint.kind.nq) if coordinates is None else coordinates
         order_v = range(joint.kind.nv) if speeds is None else speeds
-        self._coordinates += [_entry(joint, q + k, i) for k, i in enumerate(order_q)]
+        self._coordinates += [_entry(joint, q + k, i, shift) for k, i in enumerate(order_q)]
         self._speeds += [_speed(joint, v + k, i) for k, i in enumerate(order_v)]
 
     def add_angle(self, joint: Joint, q: int) -> None:
@@ -57,10 +58,6 @@ class Draft:
     def turn(self, joint: Joint, v: int) -> None:
         """A free joint's linear velocity is in axes of the world there, beginning at v."""
         self._turned.append(Turned(v, joint.q.start, joint.v.start, joint.v.start + 3))
-
-    def normalize(self, joint: Joint) -> None:
-        """A joint's quaternion may have any length there."""
-        self._quaternions.append(joint.q.start)
 
     def finish(self) -> Layout:
         """The layout."""
@@ -74,15 +71,20 @@ class Draft:
             tuple(self._angles),
             tuple(self._speeds),
             tuple(self._turned),
-            tuple(self._quaternions),
+            tuple(
+                Quaternion(joint.name, joint.q.start + joint.kind.quaternion.start)
+                for joint in self._model.leaders
+                if joint.kind.quaternion is not None
+            ),
         )
 
 
-def _entry(joint: Joint, theirs: int, i: int) -> Entry:
+def _entry(joint: Joint, theirs: int, i: int, shift: float = 0.0) -> Entry:
     """A coordinate of a joint; that of one that follows is made of its leader's."""
     if joint.mimic is None:
-        return Entry(theirs, joint.q.start + i)
-    return Entry(theirs, joint.q.start, joint.mimic.ratio, joint.mimic.offset, True)
+        return Entry(theirs, joint.q.start + i, offset=shift)
+    ratio, offset = joint.mimic.ratio, joint.mimic.offset + shift
+    return Entry(theirs, joint.q.start, ratio, offset, True)
 
 
 def _speed(joint: Joint, theirs: int, i: int) -> Entry:
@@ -113,11 +115,21 @@ def match_names(
     others = [name for name in theirs if name not in found]
     if len(missing) == len(others) == 1 and others[0] in free and _is_free(missing[0]):
         return {**found, missing[0].name: theirs[others[0]]}
+    if missing and not others and all(map(_is_free, missing)):
+        raise InputError(
+            f"the {peer} model has no joint {missing[0].name!r}, on which {model.name!r} floats; "
+            'load it with base="fixed", or give that model a free joint'
+        )
     if missing:
         name = missing[0].name
         raise InputError(
             f"the {peer} model has no joint {name!r} of {model.name!r}; "
             f"{name_choices(name, others or theirs)}"
+        )
+    if others and set(others) <= set(free):
+        raise InputError(
+            f"{model.name!r} has no joint {others[0]!r}, on which the {peer} model floats; "
+            'load it with base="free"'
         )
     if others:
         names = [joint.name for joint in model.joints]

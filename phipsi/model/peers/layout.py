@@ -10,7 +10,7 @@ it turns them. So, with what turns,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.errors import InputError
-from phipsi.model.configuration import broadcast, check_array
+from phipsi.model.configuration import broadcast, check_array, check_quaternion
+from phipsi.model.model import More
 
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])  # of the axes x, y, z
 
@@ -45,21 +46,32 @@ class Turned(NamedTuple):
     linear: int
 
 
+class Quaternion(NamedTuple):
+    """Four of our coordinates that have the length one: whose they are, and where they begin."""
+
+    joint: str
+    start: int
+
+
 class _Entries:
     """Entries as columns, to be copied at once."""
 
     def __init__(self, entries: Sequence[Entry]):
         own = [each for each in entries if not each.follows]
         self.theirs, self.ours, self.ratio, self.offset, _ = _columns(entries)
-        self.own_theirs, self.own_ours = _columns(own)[:2]
+        self.own_theirs, self.own_ours, _, self.own_offset, _ = _columns(own)
         self.followers = tuple(each for each in entries if each.follows)
+        self._are_plain = not self.followers and not self.own_offset.any()
 
     def out(self, x: np.ndarray) -> np.ndarray:
         """Our numbers, each where it belongs among theirs."""
         found = x[..., self.ours]
-        if self.followers:
-            found = self.ratio * found + self.offset
-        return found
+        return found if self._are_plain else self.ratio * found + self.offset
+
+    def back(self, x: np.ndarray) -> np.ndarray:
+        """Their numbers, those that are ours, each as it is here."""
+        found = x[..., self.own_theirs]
+        return found if self._are_plain else found - self.own_offset
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +91,7 @@ class Layout:
         angles: those that are `[cos, sin]` of ours: where the cosine is.
         speeds: which of ours each of its speeds is.
         turned: free joints whose velocity it has in axes of the world.
-        quaternions: where those of ours begin that may have any length there.
+        quaternions: those of ours. Theirs may have any length.
 
     >>> import mujoco, phipsi as pp
     >>> text = '<body> <freejoint/> <geom size="1"/> </body>'
@@ -104,7 +116,7 @@ class Layout:
     angles: tuple[Entry, ...] = ()
     speeds: tuple[Entry, ...] = ()
     turned: tuple[Turned, ...] = ()
-    quaternions: tuple[int, ...] = ()
+    quaternions: tuple[Quaternion, ...] = ()
 
     @cached_property
     def _coordinates(self) -> _Entries:
@@ -126,13 +138,7 @@ class Layout:
 
     # -- states
 
-    def to_peer(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        vdot: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
-    ) -> Result:
+    def to_peer(self, q: ArrayLike, v: More = None, vdot: More = None, tau: More = None) -> Result:
         """Our numbers as the peer has them.
 
         Args:
@@ -142,46 +148,43 @@ class Layout:
             tau: forces; those on joints that follow are zero, and those that lead bear all.
 
         Returns:
-            What was given, in this order: one array, or a tuple of them.
+            What was given, in this order: one array, or a tuple of them, all of one batch.
         """
-        q = self._check("q", q, self.own_nq, "here")
-        given = self._others(v, vdot, tau, self.own_nv, "here")
+        given = self._ours({"q": q, **_present(v, vdot, tau)})
+        q = given["q"]
         found = [self._q_to_peer(q)]
         if "v" in given:
             found.append(self._turn(q, self._v_to_peer(given["v"])))
         if "vdot" in given:
-            rate = self.rate(q, given["v"])
+            rate = self._rate(q, given["v"])
             found.append(self._turn(q, self._v_to_peer(given["vdot"])) + rate)
         if "tau" in given:
             found.append(self._turn(q, self._tau_to_peer(given["tau"])))
         return found[0] if len(found) == 1 else tuple(found)
 
     def from_peer(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        vdot: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
+        self, q: ArrayLike, v: More = None, vdot: More = None, tau: More = None
     ) -> Result:
         """The peer's numbers as we have them.
 
         Args:
-            q: its configuration, (*batch, nq). What it has for a joint that follows
-                another here is not looked at.
+            q: its configuration, (*batch, nq); quaternions are brought to the length one.
+                What it has for a joint that follows another here is not looked at.
             v: its speeds, (*batch, nv).
             vdot: their rates; these need v too.
             tau: its forces; what acts on a joint that follows is felt by the one that leads.
 
         Returns:
-            What was given, in this order: one array, or a tuple of them.
+            What was given, in this order: one array, or a tuple of them, all of one batch.
         """
-        q = self._q_from_peer(self._check("q", q, self.nq, f"in {self.peer}"))
-        given = self._others(v, vdot, tau, self.nv, f"in {self.peer}")
+        where = f"in {self.peer}"
+        given = _arrays({"q": q, **_present(v, vdot, tau)}, self.nq, self.nv, where)
+        q = self._q_from_peer(given["q"])
         found = [q]
         if "v" in given:
             found.append(self._v_from_peer(self._turn(q, given["v"], back=True)))
         if "vdot" in given:
-            bare = given["vdot"] - self.rate(q, found[1])
+            bare = given["vdot"] - self._rate(q, found[1])
             found.append(self._v_from_peer(self._turn(q, bare, back=True)))
         if "tau" in given:
             found.append(self._tau_from_peer(self._turn(q, given["tau"], back=True)))
@@ -194,7 +197,7 @@ class Layout:
 
         So that `T.T @ Mass_peer @ T` is our mass matrix.
         """
-        q = self._check("q", q, self.own_nq, "here")
+        q = self._ours({"q": q})["q"]
         T = np.zeros((*q.shape[:-1], self.own_nv, self.nv), q.dtype)
         for theirs, ours, ratio, _, _ in self.speeds:
             T[..., ours, theirs] = ratio
@@ -205,10 +208,11 @@ class Layout:
 
         For a velocity in axes of the world, `R (omega x v)`.
         """
-        q = self._check("q", q, self.own_nq, "here")
-        v = self._check("v", v, self.own_nv, "here")
-        batch = broadcast({"q": q.shape[:-1], "v": v.shape[:-1]})
-        found = np.zeros((*batch, self.nv), np.result_type(q, v))
+        given = self._ours({"q": q, "v": v})
+        return self._rate(given["q"], given["v"])
+
+    def _rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        found = np.zeros((*v.shape[:-1], self.nv), np.result_type(q, v))
         for joint in self.turned:
             omega, linear = _three(v, joint.omega), _three(v, joint.linear)
             found[..., joint.theirs_v : joint.theirs_v + 3] = _cross(omega, linear)
@@ -227,15 +231,17 @@ class Layout:
 
     def _q_from_peer(self, q: np.ndarray) -> np.ndarray:
         found = np.zeros((*q.shape[:-1], self.own_nq), q.dtype)
-        found[..., self._coordinates.own_ours] = q[..., self._coordinates.own_theirs]
+        found[..., self._coordinates.own_ours] = self._coordinates.back(q)
         if self.angles:
             cosine = self._angles.own_theirs
             found[..., self._angles.own_ours] = np.arctan2(q[..., cosine + 1], q[..., cosine])
-        for start in self.quaternions:
+        for joint, start in self.quaternions:
             own = found[..., start : start + 4]
-            length = np.linalg.norm(own, axis=-1, keepdims=True)
+            length = np.sqrt(np.sum(own * own, axis=-1, keepdims=True))
             if not length.all():
-                raise InputError("q: a quaternion has length zero; expected one of length one")
+                raise InputError(
+                    f"q: the quaternion of joint {joint!r} has length zero, and tells no attitude"
+                )
             own /= length
         return found
 
@@ -264,36 +270,38 @@ class Layout:
         """Peer's speeds or forces from body axes to those of the world, or back; q is ours."""
         if not self.turned:
             return x
-        batch = broadcast({"q": q.shape[:-1], "what goes with it": x.shape[:-1]})
-        x = np.array(np.broadcast_to(x, (*batch, x.shape[-1])), np.result_type(q, x))
+        x = x.astype(np.result_type(q, x))  # a copy
         for joint in self.turned:
             quaternion = q[..., joint.quaternion : joint.quaternion + 4]
             place = slice(joint.theirs_v, joint.theirs_v + 3)
             x[..., place] = _rotate(quaternion, x[..., place], -1.0 if back else 1.0)
         return x
 
-    # -- what the user passes
+    def _ours(self, given: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
+        """Numbers of ours as arrays of one batch, with quaternions of length one."""
+        found = _arrays(given, self.own_nq, self.own_nv, "here")
+        for joint, start in self.quaternions:
+            check_quaternion("q", joint, found["q"][..., start : start + 4])
+        return found
 
-    def _check(self, name: str, value: ArrayLike, size: int, where: str) -> np.ndarray:
-        letter = "nq" if name == "q" else "nv"
-        return check_array(name, value, (size,), f"{letter} being {size} {where}")
 
-    def _others(
-        self,
-        v: ArrayLike | None,
-        vdot: ArrayLike | None,
-        tau: ArrayLike | None,
-        size: int,
-        where: str,
-    ) -> dict[str, np.ndarray]:
-        if vdot is not None and v is None:
-            raise InputError("vdot needs v too: in turning axes, accelerations depend on it")
-        given = {"v": v, "vdot": vdot, "tau": tau}
-        return {
-            name: self._check(name, value, size, where)
-            for name, value in given.items()
-            if value is not None
-        }
+def _present(v: More, vdot: More, tau: More) -> dict[str, ArrayLike]:
+    """What is given beside q, by name."""
+    if vdot is not None and v is None:
+        raise InputError("vdot needs v too: in turning axes, accelerations depend on it")
+    given = {"v": v, "vdot": vdot, "tau": tau}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _arrays(given: Mapping[str, ArrayLike], nq: int, nv: int, where: str) -> dict[str, np.ndarray]:
+    """What the user passes, checked, and broadcast to one batch."""
+    sizes = {name: ("nq", nq) if name == "q" else ("nv", nv) for name in given}
+    found = {
+        name: check_array(name, given[name], (size,), f"{letter} being {size} {where}")
+        for name, (letter, size) in sizes.items()
+    }
+    batch = broadcast({name: x.shape[:-1] for name, x in found.items()})
+    return {name: np.broadcast_to(x, (*batch, x.shape[-1])) for name, x in found.items()}
 
 
 def _columns(entries: Sequence[Entry]) -> tuple[np.ndarray, ...]:

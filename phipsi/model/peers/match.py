@@ -12,15 +12,17 @@ from phipsi.model.peers.layout import Layout
 PACKAGES = {"pinocchio": "pinocchio.Model", "mujoco": "mujoco.MjModel"}
 
 
-def match_layout(model: Model, package: str, peer: Any) -> Layout:
+def match_layout(model: Model, package: str, peer: Any, *, axes: bool = False) -> Layout:
     """Which numbers of a peer's model are which of ours, the joints matched by name.
 
     Args:
         model: ours.
         package: "pinocchio" or "mujoco".
         peer: its model.
+        axes: refuse joints that move along other axes there, or count from elsewhere;
+            without, numbers are matched that may not mean the same, to find out.
     """
-    if package not in PACKAGES:
+    if not isinstance(package, str) or package not in PACKAGES:
         raise InputError(f"unknown package {package!r}; {name_choices(str(package), PACKAGES)}")
     if peer is None:
         raise InputError(
@@ -28,5 +30,5 @@ def match_layout(model: Model, package: str, peer: Any) -> Layout:
             f"give the {PACKAGES[package]} of the same joints, peer=..."
         )
     module = import_module(f"phipsi.model.peers.{package}.machine")
-    found: Layout = getattr(module, f"layout_of_{package}")(model, peer)
+    found: Layout = getattr(module, f"layout_of_{package}")(model, peer, axes=axes)
     return found

@@ -16,10 +16,6 @@ from phipsi.model.files.xmlfile import MOST_BYTES, Element, read_some
 MOST_FILES = 200  # that one machine is made of, meshes aside
 
 
-class NoFileError(ModelError):
-    """A file that is named and missing."""
-
-
 class Files:
     """Finds and reads the files of one machine.
 
@@ -45,15 +41,24 @@ class Files:
             folders: from which a relative name may be meant, the likeliest first.
 
         Raises:
-            NoFileError: if there is none.
+            ModelError: if there is none, or it lies where no file is read.
+        """
+        path = self.look(element, name, folders)
+        if path is None:
+            shown = ", ".join(repr(os.path.dirname(x)) for x in self._paths(name, folders))
+            raise element.error(f"{_named(element, name)}, and there is none; looked in {shown}")
+        return path
+
+    def look(self, element: Element, name: str, folders: Iterable[str]) -> str | None:
+        """The path of the file that an element names, or None if there is none.
+
+        Raises:
             ModelError: if it lies where no file is read.
         """
-        what = f"<{element.tag}> names the file {name!r}"
+        what = _named(element, name)
         if "\0" in name or "://" in name or not name.strip():
             raise element.error(f"{what}; expected a path on this computer")
-        within = dict.fromkeys((*folders, *self._directories))
-        paths = [os.path.normpath(os.path.join(x, name.replace("\\", "/"))) for x in within]
-        allowed = [x for x in paths if any(_is_below(x, root) for root in self._roots)]
+        allowed = self._paths(name, folders)
         for path in allowed:
             if os.path.isfile(path):
                 return path
@@ -62,8 +67,13 @@ class Files:
                 f"{what}, which leads out of {self._roots[0]!r}; nothing else is read, unless it "
                 "is below a directory of packages=[...]"
             )
-        shown = ", ".join(repr(os.path.dirname(x)) for x in allowed)
-        raise NoFileError(str(element.error(f"{what}, and there is none; looked in {shown}")))
+        return None
+
+    def _paths(self, name: str, folders: Iterable[str]) -> list[str]:
+        """The paths that a name may mean, as far as files are read there."""
+        within = dict.fromkeys((*folders, *self._directories))
+        paths = [os.path.normpath(os.path.join(x, name.replace("\\", "/"))) for x in within]
+        return [x for x in paths if any(_is_below(x, root) for root in self._roots)]
 
     def read(self, path: str) -> bytes:
         """What stands in a file; ModelError if it cannot be read, or all together are too large."""
@@ -78,6 +88,10 @@ class Files:
                 f"{path}: the files of the machine are larger than {MOST_BYTES >> 20} MiB together"
             )
         return data
+
+
+def _named(element: Element, name: str) -> str:
+    return f"<{element.tag}> names the file {name!r}"
 
 
 def _is_below(path: str, root: str) -> bool:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from phipsi.errors import ModelError
-from phipsi.model.files.account import Notes, message_of
-from phipsi.model.files.mjcf.files import Files, NoFileError
+from phipsi.model.files.account import Notes
+from phipsi.model.files.mjcf.files import Files
 from phipsi.model.files.mjcf.tree import Document, children
 from phipsi.model.files.xmlfile import Element
 from phipsi.model.geometry import Mesh, Visual
@@ -155,7 +155,8 @@ class Meshes:
             path = paths[file.element]
             if path is not None:
                 place = visual.placement.then(file.reference)
-                yield replace(visual, shape=Mesh(path, shape.scale), placement=place)
+                mesh = Mesh(path, shape.scale, file.name)
+                yield replace(visual, shape=mesh, placement=place)
 
     def real_names(self, text: str) -> str:
         """A message of MuJoCo, with the names of the files."""
@@ -166,11 +167,9 @@ class Meshes:
     def _path(self, file: _File, notes: Notes) -> str | None:
         """Where a mesh lies; its name, if nowhere; None if it may not be read."""
         try:
-            return self._files.find(file.element, file.name, file.folders)
-        except NoFileError:
-            return file.name
+            return self._files.look(file.element, file.name, file.folders) or file.name
         except ModelError as error:
-            notes.refuse(file.element, message_of(error, file.element))
+            notes.refuse_error(file.element, error)
             return None
 
 

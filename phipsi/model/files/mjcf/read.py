@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from phipsi.extras import need
 from phipsi.model.files.account import Notes, account
@@ -56,8 +56,51 @@ def read(root: Element, how: Reading) -> Model:
     away; with base="free" those that are welded to it get one, called "root".
     Keyframes of the file are for its own base, and are left out then.
     """
-    mujoco = need("mujoco", "mjcf", "reading MJCF files")
     notes = Notes(how.strict)
+    spec, mj, workshop, meshes = _build(root, how, notes)
+    if mj.nbody == 1:  # the world
+        raise root.error(
+            "<mujoco> has no <body>; expected at least one. Is it a part for <include>? Load the "
+            "file that includes it"
+        )
+    index = _Index(spec, mj, workshop, root)
+    name = root.get("model") or os.path.splitext(os.path.basename(root.file))[0]
+    model = convert(mj, name, how.mimic, how.strict, index.place_of)
+    for line in dict.fromkeys(workshop.warnings):
+        notes.note(root, f"MuJoCo warns: {meshes.real_names(line.strip())}")
+    notes.lines += [*index.told(model.report), *index.named()]
+    return replace(
+        model,
+        visuals=tuple(meshes.restored(model.visuals, notes)),
+        collisions=tuple(meshes.restored(model.collisions, notes)),
+        report=account(root, notes.lines),
+    )
+
+
+def compiled(root: Element, how: Reading) -> Any:
+    """The `mujoco.MjModel` that `read` takes a machine over from.
+
+    Geoms, defaults, frames and numbers are as MuJoCo reads them; what motion does not need,
+    as textures and height fields, it does not get, and no file but those that `read` opens.
+
+    Raises:
+        ModelError: for what MuJoCo does not take, with file and line.
+    """
+    return _build(root, how, Notes(how.strict)).mj
+
+
+class _Built(NamedTuple):
+    """A `mujoco.MjSpec`, the `mujoco.MjModel` that was compiled of it, and who knows the file."""
+
+    spec: Any
+    mj: Any
+    workshop: Workshop
+    meshes: Meshes
+
+
+def _build(root: Element, how: Reading, notes: Notes) -> _Built:
+    """What MuJoCo makes of a <mujoco>, with the base and the gravity that are asked for."""
+    mujoco = need("mujoco", "mjcf", "reading MJCF files")
     files = Files(root.file, how.packages)
     documents = assemble(root, files)
     check_growth(documents)
@@ -81,20 +124,7 @@ def read(root: Element, how: Reading) -> Model:
             spec.delete(key)
         for section in children(root, "keyframe"):
             section.mark("ignored", "states of the file's own base")
-    mj = workshop.compile(spec)
-
-    index = _Index(spec, mj, workshop, root)
-    name = root.get("model") or os.path.splitext(os.path.basename(root.file))[0]
-    model = convert(mj, name, how.mimic, how.strict, index.place_of)
-    for line in dict.fromkeys(workshop.warnings):
-        notes.note(root, f"MuJoCo warns: {meshes.real_names(line.strip())}")
-    notes.lines += [*index.told(model.report), *index.named()]
-    return replace(
-        model,
-        visuals=tuple(meshes.restored(model.visuals, notes)),
-        collisions=tuple(meshes.restored(model.collisions, notes)),
-        report=account(root, notes.lines),
-    )
+    return _Built(spec, workshop.compile(spec), workshop, meshes)
 
 
 class _Index:

@@ -18,10 +18,9 @@ from phipsi.errors import InputError
 from phipsi.model.files.mjcf.meshes import Meshes
 from phipsi.model.files.xmlfile import Element
 from phipsi.model.inertia import Vector3
+from phipsi.model.names import ROOT_JOINT
 from phipsi.model.report import Status
 from phipsi.model.tree import WORLD_NAME
-
-ROOT_JOINT = "root"
 
 _T = TypeVar("_T")
 _FRONT = re.compile(r"^((XML )?Error: |could not parse model file with error: |ParseXML: )+")

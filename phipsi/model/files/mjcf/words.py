@@ -33,6 +33,7 @@ PASSED: dict[str, tuple[str, ...] | None] = {
     "actuator": None,
     "keyframe": ("key",),
 }
+PARTS_OF_BODIES = PASSED["body"] or ()
 PASSED["frame"] = PASSED["replicate"] = PASSED["body"]
 
 # What goes to MuJoCo, moves nothing, and is there to be used: what it becomes.

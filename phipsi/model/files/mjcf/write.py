@@ -17,6 +17,7 @@ from phipsi.model.files.mjcf.words import (
     IGNORED,
     KEPT,
     LIMITS,
+    PARTS_OF_BODIES,
     PASSED,
     REFUSED,
     WORDS,
@@ -99,6 +100,11 @@ class Writer:
                     child.mark("kept", KEPT[tag][child.tag])
                 yield child
             else:
+                if tag == "mujoco" and child.tag in PARTS_OF_BODIES:
+                    raise child.error(
+                        f"<{child.tag}> stands in <{tag}>, so this looks like a part for "
+                        "<include>; load the file that includes it"
+                    )
                 known = (*passed, *IGNORED.get(tag, ()), *REFUSED.get(tag, ()))
                 raise child.error(
                     f"<{child.tag}> is unknown in <{tag}>; {name_choices(child.tag, known)}"

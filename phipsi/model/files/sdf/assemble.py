@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from phipsi.model.build import ModelBuilder, Part
 from phipsi.model.files.account import Notes
 from phipsi.model.files.reading import Reading
+from phipsi.model.files.sdf.axis import INITIAL
 from phipsi.model.files.sdf.couple import Couplings
-from phipsi.model.files.sdf.joint import Axis, JointPart, backwards
+from phipsi.model.files.sdf.joint import JointPart
 from phipsi.model.files.sdf.link import LinkPart
+from phipsi.model.files.sdf.pieces import pieces_of
 from phipsi.model.files.sdf.pose import between
 from phipsi.model.files.sdf.scope import Node, link_of, pose_of
 from phipsi.model.files.sdf.tree import Carrier, Edge, span
 from phipsi.model.files.xmlfile import Element
-from phipsi.model.inertia import HERE, Inertia, Placement
-from phipsi.model.joints import Fixed, Free, JointKind, Revolute, Spherical, Universal
-from phipsi.model.model import Limits, Model
+from phipsi.model.inertia import HERE, Placement
+from phipsi.model.joints import Fixed, Free, Spherical, Universal
+from phipsi.model.model import Model
+from phipsi.model.names import ROOT_JOINT, unused
 from phipsi.model.report import Place
 from phipsi.model.tree import WORLD_NAME
 
-ROOT_JOINT = "root"
-INITIAL = "initial_position"  # the state that old files have their joints start in
 SAME = 1e-12  # by how much frames may differ that are one: roundoff of their poses
 
-_TAGS = {"inertia": "inertial", "kind": "axis", "limits": "limit", "mimic": "mimic"}  # of a Part
+_TAGS = {"kind": "axis", "limits": "limit", "dynamics": "dynamics", "mimic": "mimic"}  # of a Part
 
 
 class Assembly:
@@ -59,11 +60,19 @@ class Assembly:
         still = {WORLD_NAME, *self._still}
         self._joints = [joint for joint in joints if not _stands(joint, still)]
         self._moving = [joint for joint in self._joints if joint.kind is not None]
-        self._split = _leaders(self._joints)
+        coupled = _coupled(self._joints)
         edges = [Edge(joint.parent, joint.child, joint.loop) for joint in self._moving]
         self._carriers, self._closing = span(list(links), edges, self._still)
         self._parts = {link: self._moving[carrier.edge] for link, carrier in self._carriers.items()}
+        names = {joint.name for joint in self._joints}
+        self._pieces = {
+            joint.name: pieces_of(joint, self._carriers[link].backwards, coupled, names)
+            for link, joint in self._parts.items()
+        }
+        self._joint_names = names
         self._places: dict[str, tuple[Element, Element | None]] = {}  # by body: link and joint
+        self._taken = {*links, *(frame.name for frame in frames)}  # what no other body is called
+        self._axes: dict[str, Element | None] = {}  # by body, of the joint that carries it
         self._loops: dict[str, Element] = {}  # by closure
         self._bodies: dict[str, tuple[str, Placement]] = {WORLD_NAME: (WORLD_NAME, HERE)}
         for name, link in links.items():
@@ -79,10 +88,9 @@ class Assembly:
             return (link.find("inertial") or link).place
         if joint is None:
             return link.place
-        axis = joint.find("axis")
-        tag = _TAGS.get(part, "")
-        inside = axis.find(tag) if axis is not None and tag in ("limit", "mimic") else None
-        return (inside or (axis if tag == "axis" else None) or joint).place
+        axis, tag = self._axes.get(name), _TAGS.get(part, "")
+        inside = axis and (axis if tag == "axis" else axis.find(tag))
+        return (inside or joint).place
 
     def build(self, builder: ModelBuilder) -> None:
         """Give everything to a builder."""
@@ -96,6 +104,7 @@ class Assembly:
             self._add_closure(builder, self._moving[number])
         self._add_frames(builder)
         self._add_start(builder, follow)
+        self._tell_losses()
         for name, part in self._links.items():
             body, pose = self._bodies[name]
             own = between(pose, part.pose) if body != name else HERE
@@ -122,15 +131,20 @@ class Assembly:
         if joint is None or isinstance(joint.kind, Fixed) or _same(link.pose, joint.pose):
             self._places[name] = element, None if joint is None else joint.element
             return name, link.pose
-        body = unused(f"{name}@{joint.name}", self._links)
-        self._places[body] = element, joint.element
-        return body, joint.pose
+        return self._new_body(f"{name}@{joint.name}", element, joint), joint.pose
+
+    def _new_body(self, name: str, link: Element, joint: JointPart) -> str:
+        """The name of a body that the file has no name for."""
+        body = unused(name, self._taken)
+        self._taken.add(body)
+        self._places[body] = link, joint.element
+        return body
 
     def _add_roots(self, builder: ModelBuilder) -> None:
         """The links that nothing carries: on the world, or free."""
         roots = [name for name in self._links if name not in self._carriers]
         free = [name for name in roots if not self._links[name].static]
-        taken = {joint.name for joint in self._moving}
+        taken = self._joint_names
         for name in roots:
             link = self._links[name]
             moves = not link.static and self._how.base != "fixed"
@@ -146,7 +160,7 @@ class Assembly:
                 joint=Free() if moves else Fixed(),
                 joint_name=joint_name,
                 **_placement(link.pose),
-                **_mass_properties(link.inertia),
+                **link.inertia.properties,
             )
 
     def _add_carried(
@@ -158,70 +172,58 @@ class Assembly:
         body, pose = self._bodies[link]
         own = self._links[link]
         inertia = own.inertia if body == link else own.inertia.moved(between(pose, own.pose))
-        kind = self._kind(joint, carrier)
-        start = pose if isinstance(kind, Fixed) else joint.pose
-        if isinstance(kind, Universal) and not self._is_one(joint):
-            first, second = _pieces_of(joint, carrier.backwards)
-            between_name = unused(f"{link}@{joint.name}@axis", self._links)
-            self._places[between_name] = own.node.element, joint.element
+        self._note_turned(joint, carrier)
+        start = pose if isinstance(joint.kind, Fixed) else joint.pose
+        *before, last = self._pieces[joint.name]
+        for piece in before:
+            middle = self._new_body(f"{link}@{joint.name}@axis", own.node.element, joint)
+            self._axes[middle] = piece.element
             builder.add_body(
-                between_name,
+                middle,
                 parent,
-                Revolute(kind.first),
-                joint_name=first[0],
-                mimic=follow.get(first[0]),
+                piece.kind,
+                joint_name=piece.name,
+                mimic=follow.get(piece.name),
                 **_placement(between(outer, start)),
-                **first[1].options(),
+                **piece.options(),
             )
-            parent, outer, kind = between_name, start, Revolute(kind.second)
-            name, options = second[0], second[1].options()
-        else:
-            name, options = joint.name, _options(joint, carrier.backwards)
+            parent, outer = middle, start
+        self._axes[body] = last.element
         builder.add_body(
             body,
             parent,
-            kind,
-            joint_name=name,
-            mimic=follow.get(name),
+            last.kind,
+            joint_name=last.name,
+            mimic=follow.get(last.name),
             **_placement(between(outer, start)),
-            **_mass_properties(inertia),
-            **options,
+            **inertia.properties,
+            **last.options(),
         )
         if body != link:
             builder.add_frame(link, body, **_placement(between(pose, own.pose)))
 
-    def _kind(self, joint: JointPart, carrier: Carrier) -> JointKind:
-        kind = joint.kind
-        assert kind is not None
-        if not carrier.backwards:
-            return kind
-        if not isinstance(kind, Fixed):
-            text = f"joint {joint.name!r} carries {joint.parent!r}, its parent, on {joint.child!r}"
-            if isinstance(kind, Spherical):
-                text += ", and its quaternion turns that way"
-            elif isinstance(kind, Universal):
-                text += ", and the angle about axis2 comes first"
-            self._notes.note(joint.element, text)
-        return backwards(kind)
-
-    def _is_one(self, joint: JointPart) -> bool:
-        """Whether one joint of the machine can be both axes of a joint."""
-        first, second = joint.axes
-        own = {"element", "direction", "rest", "initial"}
-        same = replace(second, **{name: getattr(first, name) for name in own})
-        return same == first and joint.name not in self._split
+    def _note_turned(self, joint: JointPart, carrier: Carrier) -> None:
+        """Say of a joint that carries its parent that it does."""
+        if not carrier.backwards or isinstance(joint.kind, Fixed):
+            return
+        text = f"joint {joint.name!r} carries {joint.parent!r}, its parent, on {joint.child!r}"
+        if isinstance(joint.kind, Spherical):
+            text += ", and its quaternion turns that way"
+        elif isinstance(joint.kind, Universal):
+            text += ", and the angle about axis2 comes first"
+        self._notes.note(joint.element, text)
 
     # -- what follows, what closes
 
     def _couple(self) -> Couplings:
         """Which joints follow others."""
-        pieces: dict[tuple[str, str], str] = {}
-        for joint in self._parts.values():
-            if isinstance(joint.kind, Universal) and not self._is_one(joint):
-                for name, axis in _pieces_of(joint):
-                    pieces[joint.name, axis.element.tag] = name
-            elif joint.kind is not None and joint.kind.nq == 1:
-                pieces[joint.name, "axis"] = joint.name
+        pieces = {
+            (joint, axis.element.tag): piece.name
+            for joint, parts in self._pieces.items()
+            for piece in parts
+            for axis in piece.axes
+            if axis is not None and piece.kind.nq == 1
+        }
         couplings = Couplings(pieces, self._parts, self._notes, self._how.mimic == "enforce")
         for joint in self._joints:
             couplings.read_mimics(joint)
@@ -231,7 +233,7 @@ class Assembly:
         return couplings
 
     def _add_closure(self, builder: ModelBuilder, joint: JointPart) -> None:
-        """A joint that closes a loop; what acts about its axes has nowhere to go."""
+        """A joint that closes a loop."""
         assert joint.kind is not None
         ends = [
             HERE if name == WORLD_NAME else self._links[name].pose
@@ -249,36 +251,33 @@ class Assembly:
             second_position=second.position,
             second_rotation=second.rotation,
         )
-        for axis in joint.axes:
-            dynamics, limit = axis.element.find("dynamics"), axis.element.find("limit")
-            if limit is not None:
-                limit.mark("ignored", "a joint that closes a loop keeps no limits")
-            if dynamics is not None and (axis.damping or axis.friction or axis.stiffness):
-                text = f"joint {joint.name!r} closes a loop, and so is without its damping, "
-                self._notes.refuse(dynamics, f"{text}friction and spring")
 
     def _add_start(self, builder: ModelBuilder, follow: Mapping[str, Any]) -> None:
         """The <initial_position> of axes, as versions up to 1.7 have it: a state by that name."""
-        start: dict[str, tuple[float, ...]] = {}
-        for link, joint in self._parts.items():
-            values = tuple(axis.initial for axis in joint.axes)
-            assert joint.kind is not None
-            if isinstance(joint.kind, Universal) and not self._is_one(joint):
-                for (name, _), value in zip(_pieces_of(joint), values, strict=True):
-                    start[name] = (value,)
-            elif values and joint.kind.nq == len(values):
-                start[joint.name] = values[::-1] if self._carriers[link].backwards else values
-        start = {name: values for name, values in start.items() if name not in follow}
+        start = {
+            piece.name: piece.start()
+            for pieces in self._pieces.values()
+            for piece in pieces
+            if piece.axes and piece.name not in follow
+        }
         if any(any(values) for values in start.values()):
             builder.add_keyframe(INITIAL, start)
+
+    def _tell_losses(self) -> None:
+        """Say which numbers of axes the machine is without."""
+        for joint in self._joints:
+            why = "" if joint.name in self._pieces else "closes a loop"
+            why = "only couples others" if joint.kind is None else why
+            for axis in joint.axes:
+                axis.tell_losses(joint.name, why, self._notes)
 
     def _add_frames(self, builder: ModelBuilder) -> None:
         """The <frame> elements, each on the link that it moves with."""
         for frame in self._frames:
             link = link_of(frame)
             body, pose = self._bodies[link.name]
-            if frame.name in self._places:  # of old, a frame could have a link's name
-                text = f"frame {frame.name!r} is left out, a body being called so"
+            if frame.name in self._links:  # of old, a frame could have a link's name
+                text = f"frame {frame.name!r} is left out, a link being called so"
                 self._notes.refuse(frame.element, text)
                 continue
             self._places[frame.name] = frame.element, frame.element
@@ -293,22 +292,7 @@ def _stands(joint: JointPart, still: set[str]) -> bool:
     return True
 
 
-def unused(name: str, taken: Container[str]) -> str:
-    """The name, with a number if it is taken."""
-    candidate, k = name, 2
-    while candidate in taken:
-        candidate, k = f"{name}_{k}", k + 1
-    return candidate
-
-
-def _pieces_of(joint: JointPart, is_backwards: bool = False) -> list[tuple[str, Axis]]:
-    """The two joints of one coordinate that a joint of two becomes, from its parent on."""
-    names = joint.name, f"{joint.name}@axis2"
-    pieces = list(zip(names, joint.axes, strict=True))
-    return pieces[::-1] if is_backwards else pieces
-
-
-def _leaders(joints: Sequence[JointPart]) -> set[str]:
+def _coupled(joints: Sequence[JointPart]) -> set[str]:
     """The names of the joints that follow others, or lead."""
     found = set()
     for joint in joints:
@@ -318,20 +302,6 @@ def _leaders(joints: Sequence[JointPart]) -> set[str]:
             if leader:
                 found |= {joint.name, leader.name}
     return found
-
-
-def _options(joint: JointPart, is_backwards: bool) -> dict[str, Any]:
-    """What acts in a joint that is one joint of the machine."""
-    if not joint.axes:
-        return {}
-    options = joint.axes[0].options()
-    kind = joint.kind
-    if isinstance(kind, Universal):
-        rest = tuple(axis.rest for axis in joint.axes)
-        options["rest"] = (rest[::-1] if is_backwards else rest) if any(rest) else None
-    elif kind is not None and kind.nq > 1:
-        options["limits"], options["rest"] = Limits(), None
-    return options
 
 
 def _placed(own: Placement, visual: Any) -> Any:
@@ -355,8 +325,3 @@ def _placement(placement: Placement) -> dict[str, Any]:
         "position": placement.position,
         "rotation": placement.rotation if turned else None,
     }
-
-
-def _mass_properties(inertia: Inertia) -> dict[str, Any]:
-    """An inertia as the builder takes it."""
-    return {"mass": inertia.mass, "com": inertia.com, "inertia": inertia.rotational}

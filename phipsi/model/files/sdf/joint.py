@@ -1,4 +1,4 @@
-"""The <joint> elements of an SDF file: what they allow, about which axes, within which limits."""
+"""The <joint> elements of an SDF file: what they connect, and what they allow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 from phipsi.errors import name_choices
 from phipsi.model.files.account import Notes
-from phipsi.model.files.sdf.pose import between, read_flag, turned
+from phipsi.model.files.sdf.axis import ENDLESS, Axis, read_axis
+from phipsi.model.files.sdf.pose import read_flag
 from phipsi.model.files.sdf.scope import Node, Scope, link_of, pose_of, world_of
 from phipsi.model.files.xmlfile import Element
 from phipsi.model.inertia import Placement, Vector3
@@ -24,11 +25,8 @@ from phipsi.model.joints import (
     Spherical,
     Universal,
 )
-from phipsi.model.model import UNLIMITED, Limits
 from phipsi.model.tree import WORLD_NAME
 from phipsi.spatial import scale
-
-ENDLESS = 1e16  # as old files write infinity
 
 _ONE_AXIS: dict[str, Callable[[Vector3], JointKind]] = {
     "revolute": Revolute,
@@ -43,45 +41,10 @@ _TYPES = (*_ONE_AXIS, *_TWO_AXES, *_NO_AXIS, "screw", "gearbox")
 _OF_JOINT = {
     "sensor": "it moves nothing",
     "plugin": "code of a simulator",
+    "frame": "it never had a meaning",  # of versions 1.5 and 1.6
 }
-_OF_STOP = dict.fromkeys(("stiffness", "dissipation"), "limits push nothing here")
 _OF_GEARBOX = ("gearbox_ratio", "gearbox_reference_body")
 _OF_SCREW = ("thread_pitch", "screw_thread_pitch")
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One axis of a joint, and what acts about it.
-
-    Args:
-        element: that tells of it.
-        direction: in the joint frame.
-        limits: what it can reach.
-        damping: N m s or N s/m.
-        friction: N m or N.
-        stiffness: of its spring, N m/rad or N/m.
-        rest: where that is at rest.
-        initial: where it starts, in old files.
-    """
-
-    element: Element
-    direction: Vector3
-    limits: Limits = UNLIMITED
-    damping: float = 0.0
-    friction: float = 0.0
-    stiffness: float = 0.0
-    rest: float = 0.0
-    initial: float = 0.0
-
-    def options(self) -> dict[str, Any]:
-        """What acts about it, as the builder takes it."""
-        return {
-            "limits": self.limits,
-            "damping": self.damping,
-            "friction": self.friction,
-            "stiffness": self.stiffness,
-            "rest": (self.rest,) if self.rest else None,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +92,7 @@ def read_joint(node: Node, notes: Notes) -> JointPart:
     parent, child = (_end(node, joint.need(tag)) for tag in ("parent", "child"))
     if parent == child:
         raise joint.error(f"joint {node.name!r} connects {parent!r} with itself; mend an end")
-    axes = tuple(_read_axis(node, tag, notes) for tag in _axes_of(type_))
+    axes = tuple(read_axis(node, tag) for tag in _axes_of(type_))
     joint.ignore(dict.fromkeys(_strange(type_), f"a {type_} joint has none"))
     if type_ == "ball":
         _note_dynamics(node, notes)
@@ -187,61 +150,6 @@ def _axes_of(type_: str) -> tuple[str, ...]:
     if type_ in _NO_AXIS:
         return ()
     return ("axis", "axis2") if type_ in (*_TWO_AXES, "gearbox") else ("axis",)
-
-
-def _read_axis(joint: Node, tag: str, notes: Notes) -> Axis:
-    """An axis, in the joint frame.
-
-    Up to SDF 1.4 it stands in the model's axes, in 1.5 and 1.6 if use_parent_model_frame says so,
-    then in those of a frame that `expressed_in` names; else in those of the joint.
-    """
-    axis, scope = joint.element.need(tag), joint.scope
-    assert scope is not None
-    xyz = axis.need("xyz")
-    x, y, z = xyz.values(3)
-    expressed = xyz.get("expressed_in") or ""
-    in_model = False
-    if scope.version < (1, 7):
-        in_model = read_flag(axis.find("use_parent_model_frame"), scope.version < (1, 5))
-    direction: Vector3 = (x, y, z)
-    if expressed or in_model:
-        what = f"the axis of joint {joint.name!r} is expressed in"
-        frame = scope.need(expressed, xyz, what) if expressed else scope.node
-        direction = turned(between(pose_of(joint), pose_of(frame)), direction)
-    start = axis.find("initial_position")
-    found = Axis(axis, direction, _read_limits(axis, joint))
-    return _with_dynamics(found if start is None else replace(found, initial=start.value()))
-
-
-def _with_dynamics(axis: Axis) -> Axis:
-    dynamics = axis.element.find("dynamics")
-    if dynamics is None:
-        return axis
-    tags = ("damping", "friction", "spring_stiffness", "spring_reference")
-    parts = [dynamics.find(tag) for tag in tags]
-    damping, friction, stiffness, rest = (0.0 if p is None else p.value() for p in parts)
-    return replace(axis, damping=damping, friction=friction, stiffness=stiffness, rest=rest)
-
-
-def _read_limits(axis: Element, joint: Node) -> Limits:
-    """The <limit> of an axis: 1e16 is infinite, a negative effort or velocity none."""
-    limit = axis.find("limit")
-    if limit is None:
-        return UNLIMITED
-    limit.ignore(_OF_STOP)
-    ends = {tag: limit.find(tag) for tag in ("lower", "upper", "velocity", "effort")}
-    given = {tag: part.value(finite=False) for tag, part in ends.items() if part is not None}
-    lower, upper = given.get("lower", -math.inf), given.get("upper", math.inf)
-    most = [given.get(tag, math.inf) for tag in ("velocity", "effort")]
-    velocity, effort = (math.inf if x < 0.0 or x >= ENDLESS else x for x in most)
-    if joint.element.get("type") == "continuous":
-        return Limits(velocity=velocity, effort=effort)
-    return Limits(
-        -math.inf if lower <= -ENDLESS else lower,
-        math.inf if upper >= ENDLESS else upper,
-        velocity,
-        effort,
-    )
 
 
 # -- kinds -----------------------------------------------------------------------------

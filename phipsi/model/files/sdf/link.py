@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from phipsi.errors import ModelError
@@ -12,8 +11,9 @@ from phipsi.model.files.sdf.pose import read_flag, read_pose, to_flag
 from phipsi.model.files.sdf.scope import Node, pose_of
 from phipsi.model.files.sdf.shapes import read_collisions, read_visuals
 from phipsi.model.files.xmlfile import Element
-from phipsi.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Visual
-from phipsi.model.inertia import MASSLESS, Inertia, Placement, Rows3, Vector3
+from phipsi.model.geometry import Mesh, Visual
+from phipsi.model.inertia import MASSLESS, Inertia, Placement, Rows3
+from phipsi.model.solids import solid
 from phipsi.spatial import ZERO3
 
 WATER = 1000.0  # kg/m^3, the density of what has none
@@ -29,6 +29,7 @@ _IRRELEVANT = {
     "enable_wind": "there is no wind",
     "must_be_base_link": "a wish to one physics engine",
     "plugin": "code of a simulator",
+    "frame": "it never had a meaning",  # of versions 1.5 and 1.6
 }
 
 
@@ -136,13 +137,10 @@ def _from_shapes(
             own = collision.find("density")
             if shape is None:
                 raise collision.error(f"the inertia of {collision.label} is not computed")
-            solid = solid_inertia(shape.shape, common if own is None else own.value())
-            if solid is None:
-                raise collision.error(
-                    f"the inertia of {collision.label}, a {type(shape.shape).__name__}, is not "
-                    "computed"
-                )
-            total = total.plus(solid.moved(shape.placement))
+            if isinstance(shape.shape, Mesh):
+                raise collision.error(f"the inertia of {collision.label}, a mesh, is not computed")
+            part = solid(shape.shape, common if own is None else own.value())
+            total = total.plus(part.moved(shape.placement))
         if mass is None or total.mass == 0.0:
             return total
     except ModelError as error:
@@ -152,56 +150,3 @@ def _from_shapes(
     factor = mass.value() / total.mass
     rows = tuple(tuple(factor * x for x in row) for row in total.rotational)
     return Inertia(mass.value(), total.com, rows)  # type: ignore[arg-type]
-
-
-def solid_inertia(shape: Shape, density: float) -> Inertia | None:
-    """The inertia of a solid of even density about its centre; None if it is not known here.
-
-    >>> solid_inertia(Sphere(0.1), 1000.0).mass
-    4.1887902...
-    """
-    match shape:
-        case Box():
-            x, y, z = shape.size
-            volume = x * y * z
-            moments = ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
-        case Sphere():
-            volume, moments = _ball((shape.radius,) * 3)
-        case Ellipsoid():
-            volume, moments = _ball(shape.radii)
-        case Cylinder():
-            volume, moments = _cylinder(shape.radius, shape.length)
-        case Capsule():
-            return _capsule(shape.radius, shape.length, density)
-        case _:
-            return None
-    return _inertia(density * volume, moments)
-
-
-def _inertia(mass: float, moments: Vector3) -> Inertia:
-    """Of moments per mass about the principal axes."""
-    a, b, c = (mass * moment for moment in moments)
-    return Inertia(mass, ZERO3, ((a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c)))
-
-
-def _ball(radii: Vector3) -> tuple[float, Vector3]:
-    """Volume and moments per mass of an ellipsoid."""
-    a, b, c = radii
-    volume = 4 / 3 * math.pi * a * b * c
-    return volume, ((b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5)
-
-
-def _cylinder(radius: float, length: float) -> tuple[float, Vector3]:
-    """Volume and moments per mass of a cylinder along z."""
-    across = (3 * radius * radius + length * length) / 12
-    return math.pi * radius * radius * length, (across, across, radius * radius / 2)
-
-
-def _capsule(radius: float, length: float, density: float) -> Inertia:
-    """A cylinder and two half balls, whose mass centres lie 3/8 of the radius above their flats."""
-    volume, moments = _cylinder(radius, length)
-    ends, _ = _ball((radius,) * 3)
-    away = length * length / 4 + 3 * length * radius / 8
-    square = 2 * radius * radius / 5
-    caps = _inertia(density * ends, (square + away, square + away, square))
-    return _inertia(density * volume, moments).plus(caps)

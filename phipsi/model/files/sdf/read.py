@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from phipsi.model.build import ModelBuilder
-from phipsi.model.files.account import Notes, account
+from phipsi.model.files.account import Notes, account, refuse_unknown
 from phipsi.model.files.reading import Reading
 from phipsi.model.files.sdf.assemble import Assembly
 from phipsi.model.files.sdf.include import Includes
 from phipsi.model.files.sdf.joint import read_joint
 from phipsi.model.files.sdf.link import LinkPart, read_link
 from phipsi.model.files.sdf.models import Models, make_world
-from phipsi.model.files.sdf.pose import read_version
+from phipsi.model.files.sdf.pose import read_version, to_flag
 from phipsi.model.files.xmlfile import Element
 from phipsi.model.inertia import Vector3, vector3
 from phipsi.model.model import EARTH, Model
@@ -32,6 +32,19 @@ _OF_WORLD = {
     "actor": "it is moved by a script, not by forces",
 }
 _WEIGHTLESS = (0.0, 0.0, 0.0)
+_MOTION = frozenset(  # what tells how a machine moves, and where it stands
+    {
+        *("sdf/model", "world/model", "model/model", "model/link", "model/joint", "world/joint"),
+        *("model/frame", "world/frame", "model/include", "world/include"),
+        *(f"{each}/pose" for each in ("model", "link", "joint", "frame", "include", "inertial")),
+        *("link/inertial", "inertial/mass", "inertial/inertia", "joint/axis", "joint/axis2"),
+        *(
+            f"{axis}/{each}"
+            for axis in ("axis", "axis2")
+            for each in ("xyz", "limit", "dynamics", "mimic")
+        ),
+    }
+)
 
 
 def read(root: Element, how: Reading) -> Model:
@@ -83,22 +96,15 @@ def read(root: Element, how: Reading) -> Model:
     assembly.build(builder)
     model = builder.build()
     roots, lines = list(includes.roots), [*notes.lines, *model.report]
+    for each in roots if how.strict else ():
+        refuse_unknown(each, _MOTION)
     return replace(model, report=_report(roots, lines, lambda: assembly.settle(model)))
 
 
 def _read_gravity(world: Element, how: Reading, links: Iterable[LinkPart], notes: Notes) -> Vector3:
     """Gravity as it is asked for, else as the world has it; none if no link feels it."""
-    found: Vector3 = EARTH
-    settings = list(world.all("physics"))
-    for place in (*settings, world):
-        gravity = place.find("gravity")
-        if gravity is not None:
-            found = vector3("gravity", gravity.values(3))
-    for physics in settings:
-        for child in physics.children:
-            if child.tag != "gravity":
-                child.mark("ignored", "settings of physics engines")
-        physics.look("name", "default", "type")
+    told = _told_gravity(world, notes)
+    found = EARTH if told is None else vector3("gravity", told.values(3))
     for state in world.all("state"):
         state.mark("ignored", "a saved state")
         notes.note(state, "a saved <state> is not read: all is where the models put it", "ignored")
@@ -107,14 +113,40 @@ def _read_gravity(world: Element, how: Reading, links: Iterable[LinkPart], notes
     moving = [link for link in links if not link.static]
     without = [link.weightless for link in moving if link.weightless is not None]
     if how.gravity is not None:
-        for element in without:
+        for element in without if told is None else (told, *without):
             element.mark("ignored", "another gravity was asked for")
         return how.gravity
     if without and len(without) == len(moving):
+        if told is not None:
+            told.mark("ignored", "no link feels it")
         return _WEIGHTLESS
     for element in without:
         notes.refuse(element, "gravity acts on all links or on none")
     return found
+
+
+def _told_gravity(world: Element, notes: Notes) -> Element | None:
+    """The <gravity> that counts: the world's, else that of its <physics>.
+
+    Of several <physics> it is the first that says default="true", else the first.
+    """
+    settings = list(world.all("physics"))
+    for physics in settings:
+        for child in physics.children:
+            if child.tag != "gravity":
+                child.mark("ignored", "settings of physics engines")
+        physics.look("name", "type")
+    defaults = [each for each in settings if to_flag(each, each.get("default") or "false")]
+    chosen = next(iter(defaults or settings), None)
+    told = world.find("gravity") or (chosen and chosen.find("gravity"))
+    for gravity in (each.find("gravity") for each in settings):
+        if gravity is None or gravity is told:
+            continue
+        counts = f"that in line {told.line}" if told else f"Earth's {EARTH}"
+        gravity.mark("ignored", f"{counts} counts")
+        if gravity.values(3) != (told.values(3) if told else EARTH):
+            notes.note(gravity, f"this <gravity> is not used: {counts} counts", "ignored")
+    return told
 
 
 def _report(roots: list[Element], lines: list[Remark], settle: Callable[[], None]) -> Report:

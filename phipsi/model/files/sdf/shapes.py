@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from phipsi.errors import ModelError
-from phipsi.model.files.account import Notes, message_of
+from phipsi.model.files.account import Notes
 from phipsi.model.files.packages import Packages
 from phipsi.model.files.sdf.pose import between, read_pose
 from phipsi.model.files.sdf.scope import Node, pose_of
@@ -108,7 +108,7 @@ def _read(
                 return None
         raise geometry.error(f"<geometry> of {part.label} has no shape, as <box> or <mesh>")
     except ModelError as error:
-        notes.refuse(part, message_of(error, part))
+        notes.refuse_error(part, error)
         return None
 
 
@@ -130,7 +130,8 @@ def _read_mesh(mesh: Element, packages: Packages, notes: Notes) -> Mesh:
     if mesh.find("submesh") is not None:
         raise mesh.error("a <submesh> is not read; put it into a file of its own")
     size = (1.0, 1.0, 1.0) if scale is None else scale.values(3)
-    return Mesh(packages.path_of(uri, uri.word(), notes), vector3("scale", size))
+    name = uri.word()
+    return Mesh(packages.path_of(uri, name, notes), vector3("scale", size), name)
 
 
 def _read_color(visual: Element, notes: Notes) -> Color | None:
@@ -151,5 +152,5 @@ def _read_color(visual: Element, notes: Notes) -> Color | None:
         red, green, blue, opacity = found
         return check_color((red, green, blue, opacity * (1.0 - transparency.value())))
     except ModelError as error:
-        notes.refuse(material, message_of(error, material))
+        notes.refuse_error(material, error)
         return None

@@ -8,7 +8,7 @@ so, and what is left over closes loops.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from phipsi.model.tree import WORLD_NAME
@@ -61,65 +61,64 @@ def span(
     """
     forest = _Forest(links, still)
     in_order = sorted(range(len(edges)), key=lambda k: edges[k].late)
-    left = [k for k in in_order if edges[k].late or not forest.carry(k, edges[k])]
-    closures = [k for k in left if not forest.turn(k, edges[k])]
-    return forest.carriers, sorted(closures)
+    left = [k for k in in_order if edges[k].late or not forest.carry(edges[k])]
+    closures = sorted(k for k in left if not forest.join(edges[k]))
+    roots = [WORLD_NAME, *still, *(name for name in links if forest.tree(name) == name)]
+    reached = _orient(roots, edges, set(range(len(edges))).difference(closures))
+    return {name: reached[name] for name in links if name in reached}, closures
 
 
 class _Forest:
-    """Trees of links that grow together; the world is a link that nothing carries."""
+    """Trees of links that grow together; which way joints are taken in them, is told later.
+
+    Each is known by its root, which nothing carries. That of the world is the world.
+    """
 
     def __init__(self, links: Sequence[str], still: Sequence[str]):
-        self.carriers: dict[str, Carrier] = {}
         self._rank = {WORLD_NAME: -1} | {name: k for k, name in enumerate(links)}
-        self._near = {name: name for name in self._rank}  # towards what stands for a whole tree
-        self._root = dict(self._near)  # of each tree, by what stands for it
+        self._near = {name: name for name in self._rank}  # towards the root
         for name in still:
             self._near[name] = WORLD_NAME
-        self._still = {WORLD_NAME, *still}
 
-    def carry(self, number: int, edge: Edge) -> bool:
-        """Let a joint carry its child, if that makes a larger tree."""
-        free = edge.child not in self.carriers and edge.child not in self._still
-        if not free or self._tree(edge.parent) == self._tree(edge.child):
+    def carry(self, edge: Edge) -> bool:
+        """Let a joint carry its child, if nothing does yet and no loop comes of it."""
+        if edge.child == WORLD_NAME or self.tree(edge.child) != edge.child:
             return False
-        self.carriers[edge.child] = Carrier(number, edge.parent, False)
-        self._join(edge.parent, edge.child)
-        return True
+        inner = self.tree(edge.parent)
+        self._near[edge.child] = inner
+        return inner != edge.child
 
-    def turn(self, number: int, edge: Edge) -> bool:
-        """Let a joint carry one of its links with all that hangs on it, turned as need be."""
-        parent, child = edge.parent, edge.child
-        if self._tree(parent) == self._tree(child):
-            return False
-        if self._rank_of(parent) <= self._rank_of(child):
-            self._hang(child, Carrier(number, parent, False))
-            self._join(parent, child)
-        else:
-            self._hang(parent, Carrier(number, child, True))
-            self._join(child, parent)
-        return True
+    def join(self, edge: Edge) -> bool:
+        """Let a joint make one tree of two, by whichever end; that of the earlier root stays."""
+        trees = self.tree(edge.parent), self.tree(edge.child)
+        one, two = sorted(trees, key=self._rank.__getitem__)
+        self._near[two] = one
+        return one != two
 
-    def _rank_of(self, link: str) -> int:
-        return self._rank[self._root[self._tree(link)]]
-
-    def _hang(self, link: str, carrier: Carrier) -> None:
-        """Carry a link by this; what carried it is carried by it."""
-        hanging: Carrier | None = carrier
-        while hanging is not None:
-            before = self.carriers.get(link)
-            self.carriers[link] = hanging
-            if before is None:
-                return
-            hanging = Carrier(before.edge, link, not before.backwards)
-            link = before.parent
-
-    def _tree(self, link: str) -> str:
+    def tree(self, link: str) -> str:
+        """The root of the tree that a link is in."""
         while self._near[link] != link:
             self._near[link] = self._near[self._near[link]]
             link = self._near[link]
         return link
 
-    def _join(self, inner: str, outer: str) -> None:
-        """Make one tree of two; its root is that of the first."""
-        self._near[self._tree(outer)] = self._tree(inner)
+
+def _orient(roots: Sequence[str], edges: Sequence[Edge], carrying: Set[int]) -> dict[str, Carrier]:
+    """What carries each link, from the roots outwards: each joint is met once from each end."""
+    held: dict[str, list[int]] = {}
+    for number in sorted(carrying):
+        held.setdefault(edges[number].parent, []).append(number)
+        held.setdefault(edges[number].child, []).append(number)
+    carriers: dict[str, Carrier] = {}
+    reached = list(roots)
+    seen = set(roots)
+    for link in reached:  # which grows
+        for number in held.get(link, ()):
+            edge = edges[number]
+            is_backwards = edge.child == link
+            outer = edge.parent if is_backwards else edge.child
+            if outer not in seen:
+                seen.add(outer)
+                reached.append(outer)
+                carriers[outer] = Carrier(number, link, is_backwards)
+    return carriers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import singledispatch
 from xml.sax.saxutils import quoteattr
 
@@ -47,9 +47,11 @@ def inertial(inertia: Inertia) -> Lines:
     )
 
 
-def visual(tag: str, visual: Visual) -> Lines:
-    """A <visual>, or a <collision>."""
-    inside = [*origin(visual.placement), *element("geometry", [_shape(visual.shape)])]
+def visual(tag: str, visual: Visual, name_of: Callable[[Mesh], str]) -> Lines:
+    """A <visual>, or a <collision>; and what meshes are called."""
+    shape = visual.shape
+    drawn = _mesh(shape, name_of(shape)) if isinstance(shape, Mesh) else _shape(shape)
+    inside = [*origin(visual.placement), *element("geometry", [drawn])]
     if visual.color is not None:
         color = row(visual.color)
         inside += element(f'material name="rgba {color}"', [f'<color rgba="{color}"/>'])
@@ -89,9 +91,8 @@ def _(shape: Ellipsoid) -> str:
     return f'<drake:ellipsoid a="{a}" b="{b}" c="{c}"/>'
 
 
-@_shape.register
-def _(shape: Mesh) -> str:
-    return f'<mesh filename={quoteattr(shape.path)} scale="{row(shape.scale)}"/>'
+def _mesh(mesh: Mesh, name: str) -> str:
+    return f'<mesh filename={quoteattr(name)} scale="{row(mesh.scale)}"/>'
 
 
 # -- parts of joints -------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from phipsi.model.geometry import Mesh
 from phipsi.model.joints import Continuous, Free, JointKind, Planar, Prismatic, Revolute
@@ -17,14 +17,16 @@ DRIVEN: tuple[type[JointKind], ...] = (Revolute, Continuous, Prismatic)  # by a 
 _NO_TEXT = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def unwritable_in_urdf(model: Model) -> list[str]:
+def unwritable_in_urdf(model: Model, name_of: Callable[[Mesh], str]) -> list[str]:
     """What a file cannot do without, and URDF has not: kinds of joints, and odd names."""
     kinds = [
-        f"joint {joint.name!r}, which is {type(joint.kind).__name__}"
+        f"joint {joint.name!r} ({type(joint.kind).__name__})"
         for joint in model.joints
         if type(joint.kind) not in KINDS
     ]
-    names = [text for text in dict.fromkeys(_names(model)) if not text.strip() or _is_odd(text)]
+    names = [
+        text for text in dict.fromkeys(_names(model, name_of)) if not text.strip() or _is_odd(text)
+    ]
     others = [text for text in dict.fromkeys(_other_texts(model)) if _is_odd(text)]
     return kinds + [f"the name {text!r}" for text in dict.fromkeys((*names, *others))]
 
@@ -37,7 +39,7 @@ def lost_in_urdf(model: Model) -> list[str]:
     found += [f"keyframe {name!r}" for name in model.keyframes]
     if model.gravity != EARTH:
         x, y, z = model.gravity
-        found.append(f"the gravity ({x!r}, {y!r}, {z!r}), which is gravity= of load")
+        found.append(f"the gravity ({x!r}, {y!r}, {z!r}) (gravity= of load)")
     return found
 
 
@@ -52,14 +54,14 @@ def _of(joint: Joint) -> Iterator[str]:
         yield "motor"
 
 
-def _names(model: Model) -> Iterable[str]:
+def _names(model: Model, name_of: Callable[[Mesh], str]) -> Iterable[str]:
     """What a file calls things by: it cannot be blank."""
     yield from (body.name for body in model.bodies)
     yield from (joint.name for joint in model.joints)
     yield from (frame.name for frame in model.frames)
     for shown in (*model.visuals, *model.collisions):
         if isinstance(shown.shape, Mesh):
-            yield shown.shape.path
+            yield name_of(shown.shape)
 
 
 def _other_texts(model: Model) -> Iterable[str]:

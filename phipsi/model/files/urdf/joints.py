@@ -8,7 +8,7 @@ from typing import Any
 
 from phipsi.errors import name_choices
 from phipsi.model.files.account import Notes
-from phipsi.model.files.urdf.origin import read_origin
+from phipsi.model.files.urdf.origin import Origins
 from phipsi.model.files.urdf.transmissions import Gear
 from phipsi.model.files.xmlfile import Element
 from phipsi.model.joints import (
@@ -49,6 +49,8 @@ class Joints:
     Args:
         joints: all of them, by name.
         gears: of their motors, by the same names.
+        springs: in them, by the same names, as the builder takes them.
+        origins: reads where they are.
         mimic: "enforce" or "independent".
         notes: takes note of what is left out.
     """
@@ -57,18 +59,22 @@ class Joints:
         self,
         joints: Mapping[str, Element],
         gears: Mapping[str, Gear],
+        springs: Mapping[str, Mapping[str, float]],
+        origins: Origins,
         mimic: str,
         notes: Notes,
     ):
         self._joints = joints
         self._gears = gears
+        self._springs = springs
+        self._origins = origins
         self._mimic = mimic
         self._notes = notes
         self._kinds: dict[tuple[str, str], JointKind] = {}  # files repeat few axes many times
 
     def read(self, joint: Element, parts: Parts) -> dict[str, Any]:
         """A <joint> as the builder takes it, but for its links."""
-        name, origin = joint.text("name"), read_origin(parts.get("origin"))
+        name, origin = joint.text("name"), self._origins.read(parts.get("origin"))
         kind = self._read_kind(joint, parts)
         given: dict[str, Any] = {
             "joint_name": name,
@@ -79,12 +85,16 @@ class Joints:
         if kind is not WELD:
             if "limit" in parts:
                 given["limits"] = self._read_limits(joint, parts["limit"])
+            elif joint.text("type") in _WITH_ENDS:
+                joint.mark("used", "without the <limit> that URDF asks for, so it has no ends")
             if "dynamics" in parts:
                 dynamics = parts["dynamics"]
                 given["damping"] = dynamics.number("damping", 0.0)
                 given["friction"] = dynamics.number("friction", 0.0)
             if name in self._gears:
                 given["gear_ratio"], given["rotor_inertia"] = self._gears[name]
+            if name in self._springs:
+                given |= self._springs[name]
         if "mimic" in parts:
             given["mimic"] = self._read_mimic(joint, parts["mimic"])
         return given
@@ -117,6 +127,11 @@ class Joints:
         effort = _read_limit(limit, "effort", math.inf)
         type_ = joint.text("type")
         if type_ in _WITH_ENDS:
+            if lower == upper:
+                neither = limit.get("lower") is None and limit.get("upper") is None
+                text = f"joint {joint.text('name')!r}: lower = upper = {lower:g}"
+                text += ", for its <limit> has neither" if neither else ""
+                self._notes.note(limit, f"{text}: it cannot move")
             return Limits(lower, upper, velocity, effort)
         if lower < upper:
             text = f"joint {joint.text('name')!r} is {type_} and has no ends; "
@@ -132,6 +147,7 @@ class Joints:
             return None
         if self._mimic != "enforce":
             mimic.mark("ignored", f"mimic={self._mimic!r} frees the joint")
+            self._notes.note(mimic, f"joint {name!r} follows nothing, by mimic={self._mimic!r}")
             return None
         source = mimic.text("joint")
         if source not in self._joints:

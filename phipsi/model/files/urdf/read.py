@@ -7,42 +7,52 @@ leaves open is stated at `load`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from phipsi.errors import name_choices
 from phipsi.model.build import ModelBuilder, Part, Where
-from phipsi.model.files.account import Notes, account, refuse_macros
+from phipsi.model.files.account import Notes, account, refuse_macros, refuse_unknown
 from phipsi.model.files.packages import Packages
 from phipsi.model.files.reading import Reading
+from phipsi.model.files.urdf.gazebo import SETTINGS, read_gazebo
 from phipsi.model.files.urdf.joints import FREE, PARTS, WELD, Joints, Parts
-from phipsi.model.files.urdf.origin import read_origin
+from phipsi.model.files.urdf.loops import add_loops
+from phipsi.model.files.urdf.origin import Origins
 from phipsi.model.files.urdf.transmissions import UNREAD, read_transmissions
 from phipsi.model.files.urdf.visuals import Visuals
 from phipsi.model.files.xmlfile import Element
 from phipsi.model.geometry import Visual
-from phipsi.model.inertia import MASSLESS, Inertia
+from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement
 from phipsi.model.later import Later
 from phipsi.model.model import EARTH, Model
+from phipsi.model.names import ROOT_JOINT, unused
 from phipsi.model.report import Place
 from phipsi.model.tree import WORLD, WORLD_NAME
 from phipsi.spatial import ZERO3
-
-ROOT_JOINT = "root"
 
 # By link: the joint that carries it, its parts, and its parent link; in the order of the joints.
 _Carriers = Mapping[str, tuple[Element, Parts, str]]
 
 # What URDF and its users know, and nobody needs to read; see `account`.
 _UNREAD = UNREAD | {
-    "robot": {"gazebo": "settings of a simulator", "sensor": "it moves nothing", "@version": ""},
+    "robot": {"gazebo": SETTINGS, "sensor": "it moves nothing"},
     "link": {"sensor": "it moves nothing", "contact": "nothing touches anything"},
-    "joint": UNREAD["joint"]
-    | dict.fromkeys(("calibration", "safety_controller"), "for controllers"),
+    "robot/joint": dict.fromkeys(("calibration", "safety_controller"), "for controllers"),
+    "joint/limit": dict.fromkeys(("@acceleration", "@deceleration", "@jerk"), "for controllers"),
     "material": {"color": "its name has a colour already", "texture": "textures are not read"},
 }
-_TAGS = {"inertia": "inertial", "kind": "axis", "limits": "limit", "mimic": "mimic"}  # of a Part
+# The elements in which nothing may be unknown when strict.
+_MOTION = frozenset(
+    (
+        *("link/inertial", "inertial/origin", "inertial/mass", "inertial/inertia", "robot/joint"),
+        *(f"joint/{tag}" for tag in PARTS),
+    )
+)
+_TAGS = {  # of a Part
+    **{"inertia": "inertial", "kind": "axis", "limits": "limit"},
+    **{"dynamics": "dynamics", "mimic": "mimic"},
+}
 _OF_INERTIAL = frozenset({"origin", "mass", "inertia"})
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -68,7 +78,8 @@ def read(robot: Element, how: Reading) -> Model:
     refuse_macros(robot, *links.values(), *joints.values())
     carriers = _find_carriers(links, joints)
     root = _find_root(robot, links, carriers)
-    inertias = {name: _read_inertia(link) for name, link in links.items()}
+    origins = Origins(robot, notes)
+    inertias = {name: _read_inertia(link, origins) for name, link in links.items()}
     is_world = root == WORLD_NAME and inertias[root].vanishes
     if is_world and free:
         on_root = (joint for joint, _, parent in carriers.values() if parent == root)
@@ -77,20 +88,23 @@ def read(robot: Element, how: Reading) -> Model:
 
     name = robot.get("name") or _stem(robot.file)
     gravity = EARTH if how.gravity is None else how.gravity
-    builder = ModelBuilder(name, gravity, how.strict, where=_places(links, carriers, names))
+    told = read_gazebo(robot, joints, notes)
+    where = _places(links, carriers, names, told.loops)
+    builder = ModelBuilder(name, gravity, how.strict, where=where)
     if root is not None and not is_world:
-        root_joint = _unused(ROOT_JOINT, joints)
-        body = _mass_properties(inertias[root])
-        kind = FREE if free else WELD
-        builder.add_body(names[root], joint=kind, joint_name=root_joint, **body)
+        root_joint, kind = unused(ROOT_JOINT, joints), FREE if free else WELD
+        properties = inertias[root].properties
+        builder.add_body(names[root], joint=kind, joint_name=root_joint, **properties)
         if free and root_joint != ROOT_JOINT:
             notes.note(links[root], f"the free joint is called {root_joint!r}, 'root' being taken")
-    reader = Joints(joints, read_transmissions(robot, joints, notes), how.mimic, notes)
+    gears = read_transmissions(robot, joints, notes)
+    reader = Joints(joints, gears, told.springs, origins, how.mimic, notes)
     for child, (joint, parts, parent) in carriers.items():
-        body = _mass_properties(inertias[child]) | reader.read(joint, parts)
+        body = inertias[child].properties | reader.read(joint, parts)
         builder.add_body(names[child], names[parent], **body)
+    add_loops(builder, told.loops, names, lambda link: _pose(link, carriers, origins), notes)
     model = builder.build()
-    looks = Visuals(robot, Packages(robot.file, how.packages), notes)
+    looks = Visuals(robot, Packages(robot.file, how.packages), origins, notes)
 
     def shapes(tag: str) -> Iterator[Visual]:
         """All <visual> or <collision> elements, on the bodies that carry their links."""
@@ -103,6 +117,7 @@ def read(robot: Element, how: Reading) -> Model:
     visuals, collisions = Later(lambda: shapes("visual")), Later(lambda: shapes("collision"))
     if how.strict:  # they are to be refused now
         len(visuals), len(collisions)
+        refuse_unknown(robot, _MOTION, _UNREAD)
 
     def settle() -> None:
         """Reads the shapes; and what fixed joints have welded is merged."""
@@ -157,8 +172,9 @@ def _find_carriers(links: Mapping[str, Element], joints: Mapping[str, Element]) 
             other = carriers[child][0]
             raise joint.need("child").error(
                 f"link {child!r} has two parents: joint {name!r} carries it, and so does joint "
-                f"{other.text('name')!r} of line {other.line}; a tree allows one, loops are "
-                "closed by constraints"
+                f"{other.text('name')!r} of line {other.line}; URDF has no loops: write the "
+                "machine as SDF, or leave one of the joints out and close the loop by "
+                "ModelBuilder.add_model and add_closure"
             )
         carriers[child] = joint, parts, parent
     return carriers
@@ -182,7 +198,7 @@ def _name_bodies(links: Mapping[str, Element], is_world: bool, notes: Notes) -> 
     """What each link is called in the model: "world" is the world's own name."""
     names = {name: name for name in links}
     if WORLD_NAME in links and not is_world:
-        names[WORLD_NAME] = _unused(f"{WORLD_NAME}_link", links)
+        names[WORLD_NAME] = unused(f"{WORLD_NAME}_link", links)
         notes.note(
             links[WORLD_NAME],
             f"link {WORLD_NAME!r} is not the world itself and is called {names[WORLD_NAME]!r}",
@@ -190,11 +206,30 @@ def _name_bodies(links: Mapping[str, Element], is_world: bool, notes: Notes) -> 
     return names
 
 
-def _places(links: Mapping[str, Element], carriers: _Carriers, names: Mapping[str, str]) -> Where:
+def _pose(link: str, carriers: _Carriers, origins: Origins) -> Placement:
+    """Where a link is, seen from the root, while all joints are at zero."""
+    path: dict[str, Parts] = {}
+    while link in carriers and link not in path:  # a circle is refused later
+        _, path[link], link = carriers[link]
+    pose = HERE
+    for parts in reversed(path.values()):
+        pose = pose.then(origins.read(parts.get("origin")))
+    return pose
+
+
+def _places(
+    links: Mapping[str, Element],
+    carriers: _Carriers,
+    names: Mapping[str, str],
+    loops: Iterable[Element],
+) -> Where:
     """Where the file tells what of a body, as the builder puts it in front of its messages."""
     link_of = {body: name for name, body in names.items()}
+    loop_of = {loop.attributes.get("name"): loop for loop in loops}
 
     def where(body: str, part: Part) -> Place | None:
+        if part == "closure":
+            return loop_of[body].place
         name = link_of[body]
         on_link = part == "inertia" or name not in carriers
         element = links[name] if on_link else carriers[name][0]
@@ -206,7 +241,7 @@ def _places(links: Mapping[str, Element], carriers: _Carriers, names: Mapping[st
 # -- links -----------------------------------------------------------------------------
 
 
-def _read_inertia(link: Element) -> Inertia:
+def _read_inertia(link: Element, origins: Origins) -> Inertia:
     """The link's inertia in its own frame: `R I R*` at the mass centre."""
     inertial = link.find("inertial")
     if inertial is None:
@@ -216,23 +251,7 @@ def _read_inertia(link: Element) -> Inertia:
     tensor = parts.get("inertia") or inertial.need("inertia")
     xx, xy, xz, yy, yz, zz = tensor.each(*_MOMENTS)
     own = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    return Inertia(mass.number("value"), ZERO3, own).moved(read_origin(parts.get("origin")))
-
-
-def _mass_properties(inertia: Inertia) -> dict[str, Any]:
-    """An inertia as the builder takes it."""
-    return {"mass": inertia.mass, "com": inertia.com, "inertia": inertia.rotational}
-
-
-# -- names -----------------------------------------------------------------------------
-
-
-def _unused(name: str, taken: Mapping[str, Element]) -> str:
-    """The name, with a number if it is taken."""
-    candidate, k = name, 2
-    while candidate in taken:
-        candidate, k = f"{name}_{k}", k + 1
-    return candidate
+    return Inertia(mass.number("value"), ZERO3, own).moved(origins.read(parts.get("origin")))
 
 
 def _stem(file: str) -> str:

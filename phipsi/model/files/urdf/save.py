@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 from xml.sax.saxutils import quoteattr
@@ -10,14 +11,15 @@ from xml.sax.saxutils import quoteattr
 from phipsi.errors import InputError, ModelError
 from phipsi.model.files.urdf import elements as urdf
 from phipsi.model.files.urdf.expressible import lost_in_urdf, unwritable_in_urdf
+from phipsi.model.files.urdf.mesh_names import MeshNames
 from phipsi.model.geometry import Visual
 from phipsi.model.inertia import MASSLESS, Inertia
 from phipsi.model.joints import Free
 from phipsi.model.model import Frame, Joint, Model
+from phipsi.model.names import ROOT_JOINT, take
 from phipsi.model.tree import WORLD, WORLD_NAME
-from phipsi.whole_file import replacing
+from phipsi.whole_file import checked_path, replacing
 
-ROOT_JOINT = "root"  # what `load` calls the free joint of base="free"
 DRAKE = "http://drake.mit.edu"
 
 _Placed = TypeVar("_Placed", Frame, Visual)
@@ -34,9 +36,11 @@ def save_urdf(model: Model, path: str | os.PathLike[str], strict: bool = True) -
     What welding has merged stays merged: a link that lives on as a frame is
     written as a link without mass on a fixed joint. Otherwise:
 
-    - A machine whose one root hangs on a free joint "root" at the world's origin,
-      as `load` makes it with base="free", is written without that joint, as is the
-      custom of URDF; load it with base="free". Other free joints are floating ones.
+    - A machine that `load` can make with base="free" is written without its free joint,
+      as is the custom of URDF: all of it hangs on one, which is called "root", lies at the
+      world's origin and has neither losses nor limits, and nothing is on the world. Any
+      other free joint is written, as a floating one. A comment on top of the file says
+      which it is, for who adds a free joint to the latter has six coordinates too many.
     - Several roots hang on a link "world" without mass, which is the world again.
       Mass that is welded to the world is on the first frame that lies on the world's;
       if there is none, on a link "base" that is written for it.
@@ -44,9 +48,10 @@ def save_urdf(model: Model, path: str | os.PathLike[str], strict: bool = True) -
       revolute, whatever it was. Other limits that are infinite are written as the
       largest number there is, and are infinite again when phipsi reads them.
     - Frames come back in the order of the tree, after a root that is one.
-    - Shapes stand on the body that carries them, meshes by the path that was found
-      when the machine was loaded. From a file that lies elsewhere, they are found again
-      with `packages=` of `load`.
+    - Shapes stand on the body that carries them. A mesh has the name of the file that it
+      was read from, as `package://robot/arm.stl`; a path from that file becomes one from
+      the new file. Where the new file lies elsewhere, tell `load` by `packages=` where its
+      meshes are.
     - Gears and the inertias of rotors are <transmission> elements.
 
     What URDF does not know is refused before anything is written: joints of more
@@ -74,29 +79,43 @@ def save_urdf(model: Model, path: str | os.PathLike[str], strict: bool = True) -
     """
     if not isinstance(model, Model):
         raise InputError(f"save_urdf: model is {model!r}; expected a Model")
-    unwritable, lost = unwritable_in_urdf(model), lost_in_urdf(model)
+    names = MeshNames(os.fspath(checked_path(path)))
+    unwritable, lost = unwritable_in_urdf(model, names.of), lost_in_urdf(model)
     if unwritable or (lost and strict):
-        raise ModelError(_refusal(model, unwritable, lost))
-    text = "".join(f"{line}\n" for line in _Writer(model).lines(lost))
+        raise ModelError(_refusal(model, unwritable, lost if strict else []))
+    text = "".join(f"{line}\n" for line in _Writer(model, names).lines(lost))
     with replacing(path) as stream:
         stream.write(text.encode("utf-8"))
 
 
 def _refusal(model: Model, unwritable: Sequence[str], lost: Sequence[str]) -> str:
-    what = f"save_urdf: URDF cannot express {'; '.join([*unwritable, *lost])} of {model.name!r}"
+    """What URDF cannot express, and what to do: about what it needs, and what can go."""
+    told = []
     if unwritable:
-        return f"{what}; change that, or keep the machine by pickle.dumps(model), which keeps all"
-    return f"{what}; strict=False leaves it out and says so in the file"
+        told.append(
+            f"{', '.join(unwritable)}; change {_it(unwritable)}, or keep the machine by "
+            "pickle.dumps(model)"
+        )
+    if lost:
+        told.append(
+            f"{', '.join(lost)}; strict=False leaves {_it(lost)} out and says so in the file"
+        )
+    return f"save_urdf: {model.name!r} has what URDF cannot express: {'. Also '.join(told)}"
+
+
+def _it(things: Sequence[str]) -> str:
+    return "it" if len(things) == 1 else "them"
 
 
 class _Writer:
     """Writes one machine."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model, mesh_names: MeshNames):
         self._model = model
+        self._mesh_names = mesh_names
         names = {body.name for body in model.bodies} | {frame.name for frame in model.frames}
-        self._names = _Names(names)
-        self._joint_names = _Names({joint.name for joint in model.joints} | {ROOT_JOINT})
+        self._names = names
+        self._joint_names = {joint.name for joint in model.joints} | {ROOT_JOINT}
         self._floats = _is_floating(model)
         self._root = self._find_root()
         self._frames = _by_body(frame for frame in model.frames if frame.name != self._root)
@@ -110,13 +129,21 @@ class _Writer:
         yield '<?xml version="1.0" encoding="utf-8"?>'
         if self._floats:
             yield '<!-- This machine floats: phipsi.load(..., base="free") -->'
+        elif free := [joint.name for k, joint in enumerate(model.joints) if self._is_free(k)]:
+            named = _comment(", ".join(map(repr, free)))
+            yield f"<!-- This machine floats, on {named}: phipsi.load(...), without base= -->"
         if lost:
-            yield f"<!-- Left out, for URDF cannot express it: {_comment('; '.join(lost))} -->"
+            left = _comment(", ".join(lost))
+            yield f"<!-- Left out, for URDF cannot express {_it(lost)}: {left} -->"
         inside = [*self._tree()]
         for joint in model.joints:
             inside += urdf.transmission(joint)
         start = f'robot name={quoteattr(model.name)} xmlns:drake="{DRAKE}"'
         yield from urdf.element(start, inside)
+
+    def _is_free(self, k: int) -> bool:
+        """Whether a body floats in the world."""
+        return self._model.tree.parent[k] == WORLD and isinstance(self._model.joints[k].kind, Free)
 
     def _find_root(self) -> str:
         """The name of the root link."""
@@ -126,7 +153,7 @@ class _Writer:
         for frame in model.frames:
             if frame.body == WORLD and urdf.is_here(frame.placement):
                 return frame.name
-        return WORLD_NAME if model.base_inertia.vanishes else self._names.unused("base")
+        return WORLD_NAME if model.base_inertia.vanishes else take("base", self._names)
 
     # -- the tree
 
@@ -178,12 +205,12 @@ class _Writer:
         inside = [] if inertia == MASSLESS else [*urdf.inertial(inertia)]
         for tag, shapes in (("visual", self._visuals), ("collision", self._collisions)):
             for shape in shapes.get(body, ()):
-                inside += urdf.visual(tag, shape)
+                inside += urdf.visual(tag, shape, self._mesh_names.of)
         yield from urdf.element(f"link name={quoteattr(name)}", inside)
 
     def _weld(self, frame: Frame) -> Iterator[str]:
         """The fixed joint of a frame."""
-        name = self._joint_names.unused(f"{frame.name}_joint")
+        name = take(f"{frame.name}_joint", self._joint_names)
         ends = urdf.ends(self._name_of(frame.body), frame.name)
         inside = [*ends, *urdf.origin(frame.placement)]
         yield from urdf.element(f'joint name={quoteattr(name)} type="fixed"', inside)
@@ -203,21 +230,6 @@ class _Writer:
             inside += urdf.mimic(leader, joint.mimic)
         start = f'joint name={quoteattr(joint.name)} type="{urdf.type_of(joint)}"'
         yield from urdf.element(start, inside)
-
-
-class _Names:
-    """Names that are taken, and others."""
-
-    def __init__(self, taken: set[str]):
-        self._taken = taken
-
-    def unused(self, name: str) -> str:
-        """The name, with a number if it is taken; it is taken from now on."""
-        candidate, k = name, 2
-        while candidate in self._taken:
-            candidate, k = f"{name}_{k}", k + 1
-        self._taken.add(candidate)
-        return candidate
 
 
 def _is_floating(model: Model) -> bool:
@@ -243,4 +255,4 @@ def _by_body(things: Iterable[_Placed]) -> dict[int, list[_Placed]]:
 
 def _comment(text: str) -> str:
     """Text that may stand in a comment."""
-    return text.replace("--", "- -")
+    return re.sub("-(?=-|$)", "- ", text)

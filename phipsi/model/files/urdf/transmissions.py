@@ -22,6 +22,7 @@ from phipsi.model.files.xmlfile import Element
 MOVING = ("revolute", "continuous", "prismatic")  # the types of joints that a motor can turn
 REDUCTIONS = ("mechanicalReduction", "mechanical_reduction")
 SIMPLE = "SimpleTransmission"
+ROTOR = "drake:rotor_inertia"
 
 _CONTROL = "for controllers"
 _OF_PART = dict.fromkeys(
@@ -37,8 +38,8 @@ UNREAD = {
         ("hardware", "joint", "sensor", "gpio", "@type", "@rw_rate", "@is_async"), _CONTROL
     ),
     "transmission": dict.fromkeys(("motorTorqueConstant", "hardwareInterface"), _CONTROL),
-    "actuator": _OF_PART,
-    "joint": _OF_PART,
+    "transmission/actuator": _OF_PART,
+    "transmission/joint": _OF_PART,
 }
 
 
@@ -54,8 +55,9 @@ def read_transmissions(
 ) -> dict[str, Gear]:
     """The gears of a <robot>, by the names of their joints.
 
-    Transmissions that tie several joints together are refused, and so are
-    second ones of a joint: the machine is without them.
+    Transmissions that tie several joints together are left out, and so are
+    second ones of a joint. If they have rotors with inertia, the machine is
+    without these, and they are refused; else nothing is lost but the ratio.
     """
     gears: dict[str, Gear] = {}
     first: dict[str, Element] = {}
@@ -65,7 +67,7 @@ def read_transmissions(
             continue
         if name in first:
             before = f"joint {name!r} has the transmission of line {first[name].line} already"
-            notes.refuse(transmission, before)
+            _leave_out(transmission, before, notes)
             continue
         first[name] = transmission
         gears[name] = _read_gear(transmission, notes)
@@ -89,16 +91,41 @@ def _driven(transmission: Element, joints: Mapping[str, Element], notes: Notes) 
     if (kind and kind != SIMPLE) or len(driven) != 1:
         what = f"a {kind}" if kind else "a transmission"
         count = f", and this one has {len(driven)} joints" if kind in ("", SIMPLE) else ""
-        notes.refuse(transmission, f"{what} is not read, only simple ones of one joint are{count}")
+        text = f"{what} is not read, only simple ones of one joint are{count}"
+        _leave_out(transmission, text, notes)
         return None
     name = driven[0].text("name")
     if name not in joints:
-        notes.refuse(transmission, f"unknown joint {name!r}; {name_choices(name, joints)}")
+        text = f"unknown joint {name!r}; {name_choices(name, joints)}"
+        _leave_out(transmission, text, notes)
         return None
     if joints[name].get("type") not in MOVING:
-        transmission.mark("ignored", f"joint {name!r} does not turn or slide")
+        text = f"joint {name!r} does not turn or slide"
+        if _has_rotor(transmission):
+            notes.refuse(transmission, text)
+        else:
+            transmission.mark("ignored", text)
         return None
     return name
+
+
+def _leave_out(transmission: Element, text: str, notes: Notes) -> None:
+    """A transmission that cannot be honoured: what it does to the motion, its rotors do."""
+    if _has_rotor(transmission):
+        notes.refuse(transmission, text)
+        return
+    transmission.mark("ignored", text)
+    text = f"transmission {transmission.get('name') or ''!r}: {text}; "
+    notes.note(transmission, text + "it has no rotor inertia, so it moves nothing", "ignored")
+
+
+def _has_rotor(transmission: Element) -> bool:
+    """Whether a motor of a transmission has inertia."""
+    return any(
+        inertia.number("value") > 0.0
+        for actuator in transmission.all("actuator")
+        for inertia in actuator.all(ROTOR)
+    )
 
 
 def _read_gear(transmission: Element, notes: Notes) -> Gear:
@@ -112,7 +139,7 @@ def _read_gear(transmission: Element, notes: Notes) -> Gear:
         told += [(each, each.value()) for each in part.all(*REDUCTIONS)]
     if actuator is not None:
         told += [(each, each.number("value")) for each in actuator.all("drake:gear_ratio")]
-        inertia = actuator.find("drake:rotor_inertia")
+        inertia = actuator.find(ROTOR)
         rotor = 0.0 if inertia is None else inertia.number("value")
         if inertia is not None and rotor < 0.0:
             raise inertia.error(f"the rotor inertia is {rotor:g} kg m^2; it must not be negative")

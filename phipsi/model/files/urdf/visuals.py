@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import cached_property
 
 from phipsi.errors import ModelError
-from phipsi.model.files.account import Notes, message_of
+from phipsi.model.files.account import Notes
 from phipsi.model.files.packages import Packages
-from phipsi.model.files.urdf.origin import read_origin
+from phipsi.model.files.urdf.origin import Origins
 from phipsi.model.files.xmlfile import Element
 from phipsi.model.geometry import (
     Box,
@@ -54,11 +54,13 @@ class Visuals:
     Args:
         robot: the root element.
         packages: finds mesh files.
+        origins: reads where shapes are.
         notes: takes note of what is left out.
     """
 
-    def __init__(self, robot: Element, packages: Packages, notes: Notes):
+    def __init__(self, robot: Element, packages: Packages, origins: Origins, notes: Notes):
         self._robot = robot
+        self._origins = origins
         self._packages = packages
         self._notes = notes
 
@@ -94,12 +96,12 @@ class Visuals:
                 return None
             return Visual(
                 self._read_shape(geometry),
-                read_origin(parts.get("origin")),
+                self._origins.read(parts.get("origin")),
                 None if material is None else self._read_color(material, colors),
                 visual.get("name") or "",
             )
         except ModelError as error:
-            self._notes.refuse(visual, message_of(error, visual))
+            self._notes.refuse_error(visual, error)
             return None
 
     def _read_shape(self, geometry: Element) -> Shape:
@@ -114,9 +116,10 @@ class Visuals:
                 continue
             child.mark("used")
             if tag == "mesh":
-                path = self._packages.path_of(child, child.text("filename"), self._notes)
+                uri = child.text("filename")
+                path = self._packages.path_of(child, uri, self._notes)
                 scale = child.numbers("scale", 3, _UNSCALED)
-                shape = Mesh(path, (scale[0], scale[1], scale[2]))
+                shape = Mesh(path, (scale[0], scale[1], scale[2]), uri)
             else:
                 shape = _SHAPES[tag](child)
         if shape is None:
@@ -139,5 +142,5 @@ class Visuals:
             color = material.find("color")
             return None if color is None else check_color(color.numbers("rgba", 4))
         except ModelError as error:
-            self._notes.refuse(material, message_of(error, material))
+            self._notes.refuse_error(material, error)
             return None

@@ -17,9 +17,9 @@ from phipsi.model.build import ModelBuilder
 from phipsi.model.inertia import HERE, Placement
 from phipsi.model.joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from phipsi.model.model import Limits
-from phipsi.model.peers.mujoco.motors import armature_of, damping_of, effort_of
-from phipsi.model.peers.mujoco.names import BALL, FREE, HINGE, SLIDE, Names, at_joint
-from phipsi.model.peers.notes import Notes
+from phipsi.model.peers.mujoco.motors import added_by_motors, effort_of
+from phipsi.model.peers.mujoco.names import BALL, FREE, HINGE, SLIDE, Names
+from phipsi.model.peers.remarks import Remarks
 from phipsi.model.tree import WORLD_NAME
 from phipsi.spatial import rotation, rotation_from_quaternion
 
@@ -27,7 +27,9 @@ Seats = Mapping[int, tuple[str, Placement]]  # of a body's frame: what carries i
 Mimics = Mapping[int, tuple[str, float, float]]  # of a joint: leader, ratio, offset
 
 
-def add_bodies(builder: ModelBuilder, mj: Any, names: Names, mimics: Mimics, notes: Notes) -> Seats:
+def add_bodies(
+    builder: ModelBuilder, mj: Any, names: Names, mimics: Mimics, remarks: Remarks
+) -> Seats:
     """Add all bodies, each on its joints or welded.
 
     Args:
@@ -35,7 +37,7 @@ def add_bodies(builder: ModelBuilder, mj: Any, names: Names, mimics: Mimics, not
         mj: a `mujoco.MjModel`.
         names: of its parts.
         mimics: the joints that follow others.
-        notes: takes note of what has no counterpart.
+        remarks: takes note of what has no counterpart.
 
     Returns:
         Of each body, what carries its frame, and where.
@@ -53,16 +55,16 @@ def add_bodies(builder: ModelBuilder, mj: Any, names: Names, mimics: Mimics, not
         for j in joints:
             anchor = _anchor(mj, j)
             is_named = j == joints[-1] and not anchor.any()
-            body = name if is_named else at_joint(name, names.joints[j])
+            body = name if is_named else names.at_joints[j]
             builder.add_body(
                 body,
                 carrier,
-                _kind(mj, j),
+                kind_of(mj, j),
                 joint_name=names.joints[j],
                 mimic=mimics.get(j),
-                **_placed(_joint_frame(mj, j, place, anchor)),
+                **_placed(joint_frame(mj, j, place.then(_offset(anchor)))),
                 **(_mass_properties(mj, i, -anchor) if j == joints[-1] else {}),
-                **_joint_properties(mj, j, names, notes),
+                **_joint_properties(mj, j, names, remarks),
             )
             carrier, place = body, _offset(-anchor)
         if not is_named:
@@ -116,7 +118,8 @@ def _anchor(mj: Any, j: int) -> np.ndarray:
     return mj.jnt_pos[j].copy() if mj.jnt_type[j] in (BALL, HINGE) else np.zeros(3)
 
 
-def _kind(mj: Any, j: int) -> JointKind:
+def kind_of(mj: Any, j: int) -> JointKind:
+    """What a joint is here."""
     axis = tuple(mj.jnt_axis[j].tolist())
     return {
         FREE: Free(),
@@ -126,45 +129,77 @@ def _kind(mj: Any, j: int) -> JointKind:
     }[int(mj.jnt_type[j])]
 
 
-def _joint_frame(mj: Any, j: int, place: Placement, anchor: np.ndarray) -> Placement:
+def joint_frame(mj: Any, j: int, at: Placement) -> Placement:
     """Where the joint frame is in what carries it, so that our coordinate is MuJoCo's.
 
     MuJoCo moves a body by `q - ref`; the joint frame is moved back by `ref` instead. A
     free joint is placed in the world, wherever its body is drawn.
+
+    Args:
+        mj: a `mujoco.MjModel`.
+        j: the number of the joint.
+        at: where the joint is in what carries it, as its body is drawn.
     """
-    type_, axis = mj.jnt_type[j], mj.jnt_axis[j]
-    if type_ == FREE:
+    axis, reference = mj.jnt_axis[j], reference_of(mj, j)
+    if mj.jnt_type[j] == FREE:
         return HERE
-    at = place.then(_offset(anchor))
-    reference = 0.0 if type_ == BALL else float(mj.qpos0[mj.jnt_qposadr[j]])
     if reference == 0.0:
         return at
-    if type_ == SLIDE:
+    if mj.jnt_type[j] == SLIDE:
         return at.then(_offset(-reference * axis))
     return at.then(Placement.of(rotation(axis.tolist(), -reference), (0.0, 0.0, 0.0)))
 
 
-def _joint_properties(mj: Any, j: int, names: Names, notes: Notes) -> dict[str, Any]:
+def reference_of(mj: Any, j: int) -> float:
+    """The coordinate of a hinge or slide where its body is as it is drawn."""
+    moves = mj.jnt_type[j] in (SLIDE, HINGE)
+    return float(mj.qpos0[mj.jnt_qposadr[j]]) if moves else 0.0
+
+
+def drawn_frames(mj: Any) -> list[Placement]:
+    """Where each joint is in the frame of the joint before it, as the bodies are drawn."""
+    found, seats = [], {0: HERE}
+    for i in range(1, mj.nbody):
+        place = seats[mj.body_parentid[i]].then(placement(mj.body_pos[i], mj.body_quat[i]))
+        first = mj.body_jntadr[i]
+        for j in range(first, first + mj.body_jntnum[i]):
+            anchor = _anchor(mj, j)
+            found.append(place.then(_offset(anchor)))
+            place = _offset(-anchor)
+        seats[i] = place
+    return found
+
+
+def _joint_properties(mj: Any, j: int, names: Names, remarks: Remarks) -> dict[str, Any]:
     """Limits, losses, motor and spring of a joint, as the builder takes them."""
-    name, dof = names.joints[j], mj.jnt_dofadr[j]
+    name, kind = names.joints[j], kind_of(mj, j)
+    rows = slice(mj.jnt_dofadr[j], mj.jnt_dofadr[j] + kind.nv)
+    damping, friction, armature = (
+        remarks.single(getattr(mj, f"dof_{attribute}")[rows], what, name)
+        for attribute, what in (
+            ("damping", "a damping"),
+            ("frictionloss", "a frictionloss"),
+            ("armature", "an armature"),
+        )
+    )
     found: dict[str, Any] = {
-        "limits": _limits(mj, j, name, notes),
-        "damping": damping_of(mj, j),
-        "friction": float(mj.dof_frictionloss[dof]),
-        "rotor_inertia": armature_of(mj, j),
+        "limits": _limits(mj, j, name, remarks),
+        "damping": damping + added_by_motors(mj, j, "damping"),
+        "friction": friction,
+        "rotor_inertia": armature + added_by_motors(mj, j, "armature"),
     }
     if mj.jnt_type[j] == FREE and found["rotor_inertia"]:
         text = f"joint {name!r} is free and has an armature; the mass matrix has it as MuJoCo's, "
         text += "but not the bias, where MuJoCo has armature times omega x v"
-        notes.say("used", text, "joint", name, notable=True)
+        remarks.say("used", text, "joint", name, notable=True)
     if mj.jnt_stiffness[j]:
         found["stiffness"] = float(mj.jnt_stiffness[j])
         found["rest"] = _rest(mj, j)
-    _refuse_laws(mj, j, name, notes)
+    _refuse_laws(mj, j, name, remarks)
     return found
 
 
-def _refuse_laws(mj: Any, j: int, name: str, notes: Notes) -> None:
+def _refuse_laws(mj: Any, j: int, name: str, remarks: Remarks) -> None:
     """Springs and dampers that are no constants; older versions of MuJoCo have none."""
     for attribute, row, what in (
         ("jnt_stiffnesspoly", j, "stiffness"),
@@ -172,19 +207,19 @@ def _refuse_laws(mj: Any, j: int, name: str, notes: Notes) -> None:
     ):
         if hasattr(mj, attribute) and getattr(mj, attribute)[row].any():
             text = f"joint {name!r}: its {what} depends on where it is or how fast; "
-            notes.refuse(f"{text}the constant part alone is kept", "joint", name)
+            remarks.refuse(f"{text}the constant part alone is kept", "joint", name)
     if hasattr(mj, "jnt_plasticadr") and mj.jnt_plasticadr[j] >= 0:
-        notes.refuse(f"joint {name!r}: its spring yields; that is left out", "joint", name)
+        remarks.refuse(f"joint {name!r}: its spring yields; that is left out", "joint", name)
 
 
-def _limits(mj: Any, j: int, name: str, notes: Notes) -> Limits:
+def _limits(mj: Any, j: int, name: str, remarks: Remarks) -> Limits:
     lower, upper = -math.inf, math.inf
     if mj.jnt_limited[j]:
         if mj.jnt_type[j] in (SLIDE, HINGE):
             lower, upper = (float(x) for x in mj.jnt_range[j])
         else:
             text = f"joint {name!r} is a ball; that it turns by at most {mj.jnt_range[j, 1]:.6g} "
-            notes.say("ignored", f"{text}rad is not kept", "joint", name, notable=True)
+            remarks.refuse(f"{text}rad is left out", "joint", name)
     return Limits(lower, upper, effort=effort_of(mj, j))
 
 

@@ -11,6 +11,7 @@ What differs, as met in MuJoCo 4.0:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,41 +19,35 @@ import numpy as np
 
 from phipsi.errors import InputError
 from phipsi.model.build import ModelBuilder, Part
-from phipsi.model.inertia import HERE
-from phipsi.model.joints import Free, JointKind, Prismatic, Revolute, Spherical
-from phipsi.model.model import Joint, Keyframe, Model
+from phipsi.model.inertia import HERE, Placement
+from phipsi.model.joints import Free, Spherical
+from phipsi.model.model import Joint, Model
+from phipsi.model.names import take
 from phipsi.model.peers.draft import Draft, match_names
+from phipsi.model.peers.keyframes import keyframes_of
 from phipsi.model.peers.layout import Layout
-from phipsi.model.peers.mujoco.bodies import Seats, add_bodies, placement
-from phipsi.model.peers.mujoco.names import (
-    BALL,
-    FREE,
-    HINGE,
-    SLIDE,
-    TYPE_NAMES,
-    Names,
-    check_finite,
-    check_mujoco,
-    is_disabled,
-    name_at,
+from phipsi.model.peers.mujoco.bodies import (
+    Seats,
+    add_bodies,
+    drawn_frames,
+    joint_frame,
+    kind_of,
+    placement,
+    reference_of,
 )
+from phipsi.model.peers.mujoco.flags import as_switched
+from phipsi.model.peers.mujoco.names import FREE, Names, check_finite, check_mujoco, name_at
 from phipsi.model.peers.mujoco.rest import note_rest
 from phipsi.model.peers.mujoco.shapes import add_shapes
 from phipsi.model.peers.mujoco.ties import Ties
-from phipsi.model.peers.notes import Notes, PlaceOf, check_mimic, no_file, unused
+from phipsi.model.peers.remarks import PlaceOf, Remarks, check_mimic, no_file
+from phipsi.model.peers.same import check_axes, check_kind, is_near
+from phipsi.model.plausibility import with_plausibility
 from phipsi.model.report import Place, Report
 from phipsi.model.tree import WORLD
 
 PEER = "MuJoCo"
 FIXED_CAMERA = 0
-FOLLOWED = 1e-6  # rad or m: a joint that is this near to where it should be is there
-
-_KINDS: dict[int, type[JointKind]] = {
-    FREE: Free,
-    BALL: Spherical,
-    SLIDE: Prismatic,
-    HINGE: Revolute,
-}
 
 
 def from_mujoco(
@@ -81,7 +76,7 @@ def from_mujoco(
 
     Raises:
         InputError: it is no model of MuJoCo.
-        ModelError: what `strict` refuses.
+        ModelError: MuJoCo does not compile it; what `strict` refuses.
 
     >>> import mujoco, phipsi as pp
     >>> peer = mujoco.MjModel.from_xml_string('''
@@ -96,7 +91,8 @@ def from_mujoco(
     >>> box.to_mujoco(box.neutral())
     array([0., 0., 0., 1., 0., 0., 0.])
     """
-    return convert(check_mujoco(model, "from_mujoco"), name, mimic, strict)
+    found = convert(check_mujoco(model, "from_mujoco"), name, mimic, strict)
+    return with_plausibility(found, strict)
 
 
 def convert(
@@ -117,39 +113,42 @@ def convert(
     """
     check_mimic(mimic, "from_mujoco")
     check_finite(mj)
-    names, notes = Names(mj), Notes(strict, place_of)
+    names, remarks = Names(mj), Remarks(strict, place_of)
+    mj = as_switched(mj, remarks)
     builder = ModelBuilder(
         name or name_at(mj, 0) or "machine",
-        (0.0, 0.0, 0.0) if is_disabled(mj, "GRAVITY") else mj.opt.gravity,
+        mj.opt.gravity,
         strict,
         where=lambda body, part: _place(body, part, names, place_of),
     )
-    ties = Ties(mj, names, mimic, notes)
-    seats = add_bodies(builder, mj, names, ties.mimics, notes)
-    _add_frames(builder, mj, names, seats, notes)
-    add_shapes(builder, mj, seats, notes)
+    ties = Ties(mj, names, mimic, remarks)
+    seats = add_bodies(builder, mj, names, ties.mimics, remarks)
+    _add_frames(builder, mj, names, seats, remarks)
+    add_shapes(builder, mj, seats, remarks)
     ties.add_to(builder)
-    note_rest(mj, names, notes)
+    note_rest(mj, names, remarks)
     model = builder.build()
     layout = layout_of_mujoco(model, mj)
-    keyframes = _keyframes(mj, layout, notes)
+    keyframes = keyframes_of(_keys(mj), layout, remarks)
     return replace(
         model,
-        report=Report((*model.report, *notes.lines)),
+        report=Report((*model.report, *remarks.lines)),
         layouts={"mujoco": layout},
         keyframes=keyframes,
     )
 
 
-def layout_of_mujoco(model: Model, peer: Any) -> Layout:
+def layout_of_mujoco(model: Model, peer: Any, *, axes: bool = True) -> Layout:
     """Which numbers of a MuJoCo model are which of ours, the joints matched by name.
 
     For models of one file that both have read; `pp.from_mujoco` has it in
-    `model.layouts`. Coordinates of joints are taken to count from the same place.
+    `model.layouts`. A hinge or slide of ours may count from where MuJoCo does, or from
+    where the machine is drawn, which MuJoCo calls `ref`.
 
     Args:
         model: ours.
         peer: a `mujoco.MjModel` of the same joints.
+        axes: whether axes must be the same, too, and known from where they are counted.
 
     Raises:
         InputError: a joint that only one of the two has, or that moves otherwise.
@@ -163,15 +162,16 @@ def layout_of_mujoco(model: Model, peer: Any) -> Layout:
     >>> layout_of_mujoco(builder.build(), peer).to_peer([0, 0, 0, 1])
     array([1., 0., 0., 0.])
     """
-    mj = check_mujoco(peer, "layout_of_mujoco")
+    mj = check_mujoco(peer, "peer")
     names = Names(mj)
     index = {name: j for j, name in enumerate(names.joints)}
     free = [name for name, j in index.items() if mj.jnt_type[j] == FREE]
     numbers = match_names(model, PEER, index, free)
-    draft = Draft(PEER, mj.nq, mj.nv, model)
+    draft, frames = Draft(PEER, mj.nq, mj.nv, model), drawn_frames(mj)
     for body, joint in zip(model.bodies, model.joints, strict=True):
         j = numbers[joint.name]
-        _check_kind(joint, int(mj.jnt_type[j]))
+        check_kind(joint, kind_of(mj, j), PEER)
+        shift = _shift(mj, j, joint, frames[j], axes)
         q, v = int(mj.jnt_qposadr[j]), int(mj.jnt_dofadr[j])
         if isinstance(joint.kind, Free):
             if body.parent != WORLD or joint.placement != HERE:
@@ -181,24 +181,34 @@ def layout_of_mujoco(model: Model, peer: Any) -> Layout:
                 )
             draft.arrange(joint, q, v, (4, 5, 6, 3, 0, 1, 2), (3, 4, 5, 0, 1, 2))
             draft.turn(joint, v)
-            draft.normalize(joint)
         elif isinstance(joint.kind, Spherical):
             draft.arrange(joint, q, v, (3, 0, 1, 2))
-            draft.normalize(joint)
         else:
-            draft.arrange(joint, q, v)
+            draft.arrange(joint, q, v, shift=shift)
     return draft.finish()
 
 
-def _check_kind(joint: Joint, type_: int) -> None:
-    if not isinstance(joint.kind, _KINDS[type_]):
+def _shift(mj: Any, j: int, joint: Joint, drawn: Placement, axes: bool) -> float:
+    """What MuJoCo's coordinate of a joint is where ours is zero; InputError if it is not known."""
+    reference, counted = reference_of(mj, j), joint_frame(mj, j, drawn)
+    is_drawn = is_near(joint.placement, drawn)
+    if axes:
+        check_axes(joint, kind_of(mj, j), drawn if is_drawn else counted, PEER)
+    if is_near(joint.placement, counted):
+        return 0.0
+    if is_drawn:
+        return reference
+    if reference and axes:
         raise InputError(
-            f"joint {joint.name!r} is {type(joint.kind).__name__} here "
-            f"and a {TYPE_NAMES[type_]} in MuJoCo"
+            f"joint {joint.name!r} counts from {reference:.6g} in MuJoCo, its ref, and is placed "
+            "otherwise here, so that it is not known from where ours counts; set its ref to zero"
         )
+    return 0.0
 
 
-def _add_frames(builder: ModelBuilder, mj: Any, names: Names, seats: Seats, notes: Notes) -> None:
+def _add_frames(
+    builder: ModelBuilder, mj: Any, names: Names, seats: Seats, remarks: Remarks
+) -> None:
     """Sites, and cameras that are fixed on bodies."""
     for i, name in enumerate(names.sites):
         _add_frame(builder, seats[mj.site_bodyid[i]], name, mj.site_pos[i], mj.site_quat[i])
@@ -207,14 +217,14 @@ def _add_frames(builder: ModelBuilder, mj: Any, names: Names, seats: Seats, note
             _add_frame(builder, seats[mj.cam_bodyid[i]], name, mj.cam_pos[i], mj.cam_quat[i])
         else:
             text = f"camera {name!r} follows what it looks at, and is ignored"
-            notes.say("ignored", text, "camera", name)
+            remarks.say("ignored", text, "camera", name)
     for what, found, given in (
         ("site", names.sites, [mj.site(i).name for i in range(mj.nsite)]),
         ("camera", names.cameras, [mj.camera(i).name for i in range(mj.ncam)]),
     ):
         renamed = [old for old, new in zip(given, found, strict=True) if old not in ("", new)]
         text = f"a body or frame has this name, so it is called NAME_{what}"
-        notes.say_of_all("kept", text, what, renamed)
+        remarks.say_of_all("kept", text, what, renamed)
 
 
 def _add_frame(builder: ModelBuilder, seat: Any, name: str, position: Any, quaternion: Any) -> None:
@@ -223,19 +233,11 @@ def _add_frame(builder: ModelBuilder, seat: Any, name: str, position: Any, quate
     builder.add_frame(name, carrier, own.position, own.rotation)
 
 
-def _keyframes(mj: Any, layout: Layout, notes: Notes) -> dict[str, Keyframe]:
-    """The states that the model names, in our coordinates."""
-    found, taken = {}, {mj.key(k).name for k in range(mj.nkey)}
-    followers = [entry.theirs for entry in layout.coordinates if entry.follows]
+def _keys(mj: Any) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """The states that the model names."""
+    taken = {mj.key(k).name for k in range(mj.nkey)}
     for k in range(mj.nkey):
-        name = mj.key(k).name or unused(f"key{k}", taken)
-        q, v = layout.from_peer(mj.key_qpos[k], mj.key_qvel[k])
-        found[name] = Keyframe((*q.tolist(),), (*v.tolist(),))
-        apart = layout.to_peer(q)[followers] - mj.key_qpos[k][followers]
-        if np.any(np.abs(apart) > FOLLOWED):
-            text = f"keyframe {name!r} has joints elsewhere than they follow; here they follow"
-            notes.say("used", text, "key", name, notable=True)
-    return found
+        yield mj.key(k).name or take(f"key{k}", taken), mj.key_qpos[k], mj.key_qvel[k]
 
 
 def _place(name: str, part: Part, names: Names, place_of: PlaceOf) -> Place | None:

@@ -14,19 +14,9 @@ JOINT, JOINT_IN_PARENT = 0, 1  # how a motor acts: MuJoCo's transmissions
 FIXED_GAIN, NO_BIAS, NO_DYNAMICS = 0, 0, 0
 
 
-def armature_of(mj: Any, j: int) -> float:
-    """Inertia that the joint feels beside its bodies': its own, and `gear^2` that of its motors."""
-    return float(mj.dof_armature[mj.jnt_dofadr[j]]) + _of_motors(mj, j, "actuator_armature")
-
-
-def damping_of(mj: Any, j: int) -> float:
-    """Damping of the joint: its own, and `gear^2` that of its motors."""
-    return float(mj.dof_damping[mj.jnt_dofadr[j]]) + _of_motors(mj, j, "actuator_damping")
-
-
-def _of_motors(mj: Any, j: int, attribute: str) -> float:
-    """What the motors of a joint add to it; older versions of MuJoCo have no such attribute."""
-    values = getattr(mj, attribute, None)
+def added_by_motors(mj: Any, j: int, what: str) -> float:
+    """The armature or damping of the motors of a joint as it feels it: `gear^2` of each."""
+    values = getattr(mj, f"actuator_{what}", None)  # older versions of MuJoCo have none
     if values is None:
         return 0.0
     return math.fsum(_gear(mj, k) ** 2 * np.ravel(values[k])[0] for k in motors_of(mj, j))
@@ -40,7 +30,8 @@ def effort_of(mj: Any, j: int) -> float:
     motors = list(motors_of(mj, j))
     if not motors:
         return bound
-    return min(bound, math.fsum(abs(_gear(mj, k)) * _force_of(mj, k) for k in motors))
+    gears = ((k, abs(_gear(mj, k))) for k in motors)
+    return min(bound, math.fsum(gear * _force_of(mj, k) for k, gear in gears if gear))
 
 
 def motors_of(mj: Any, j: int) -> Iterator[int]:

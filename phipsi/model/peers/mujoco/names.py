@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from phipsi.errors import InputError, ModelError
-from phipsi.model.peers.notes import unused
+from phipsi.model.names import take
 from phipsi.model.tree import WORLD_NAME
 
 # MuJoCo's own numbers, as its headers give them.
 FREE, BALL, SLIDE, HINGE = range(4)
 BODY, SITE = 1, 6  # kinds of objects
-TYPE_NAMES = ("free", "ball", "slide", "hinge")
 
 _ASKED = ("njnt", "nbody", "jnt_type", "jnt_qposadr", "body_iquat", "eq_data", "qpos_spring")
 _FINITE = (
@@ -26,13 +24,24 @@ _FINITE = (
 
 
 def check_mujoco(model: Any, function: str) -> Any:
-    """A `mujoco.MjModel`, compiled if it is a `mujoco.MjSpec`; InputError if it is neither."""
-    if hasattr(model, "worldbody") and hasattr(model, "compile"):
-        model = model.copy().compile()
-    if not all(hasattr(model, name) for name in _ASKED):
+    """A `mujoco.MjModel`, compiled if it is a `mujoco.MjSpec`.
+
+    Raises:
+        InputError: it is neither.
+        ModelError: MuJoCo does not compile it.
+    """
+    is_class = isinstance(model, type)
+    if not is_class and hasattr(model, "worldbody") and hasattr(model, "compile"):
+        try:
+            model = model.copy().compile()
+        except ValueError as error:  # as MuJoCo calls it
+            reason = " ".join(str(error).split()).removeprefix("Error: ")
+            raise ModelError(f"{function}: MuJoCo cannot compile this spec: {reason}") from None
+    if is_class or not all(hasattr(model, name) for name in _ASKED):
+        what = f"the class {model.__name__}" if is_class else type(model).__name__
+        hint = "give its .model" if hasattr(model, "model") else "for a file, use pp.load"
         raise InputError(
-            f"{function}: expected a mujoco.MjModel or mujoco.MjSpec, "
-            f"got {type(model).__name__}; for a file, use pp.load"
+            f"{function}: expected a mujoco.MjModel or mujoco.MjSpec, got {what}; {hint}"
         )
     return model
 
@@ -51,7 +60,8 @@ class Names:
 
     MuJoCo lets parts be nameless, and bodies and sites share names. A nameless
     body is called "body3", its joint "body3_joint"; a nameless free joint that is
-    the only one is "root".
+    the only one is "root". Where a joint is elsewhere than its body's frame, what it
+    carries is called "BODY@JOINT".
 
     Args:
         mj: a `mujoco.MjModel`.
@@ -61,11 +71,13 @@ class Names:
         self.bodies = _named([mj.body(i).name for i in range(mj.nbody)], "body", {WORLD_NAME})
         self.bodies[0] = WORLD_NAME
         self.joints = self._name_joints(mj)
+        self.at_joints: list[str] = []  # by joint: what it carries, if that is not at its body
         self.carried: dict[str, tuple[str, str]] = {}  # by our bodies: MuJoCo's, and the joint
+        self._frames = set(self.bodies)
         for body, joint in zip(mj.jnt_bodyid, self.joints, strict=True):
             own = self.bodies[body]
-            self.carried[at_joint(own, joint)] = self.carried[own] = own, joint
-        self._frames = {*self.bodies, *self.carried}
+            self.at_joints.append(take(f"{own}@{joint}", self._frames))
+            self.carried[self.at_joints[-1]] = self.carried[own] = own, joint
         self.sites = [self._frame(mj.site(i).name, "site", i) for i in range(mj.nsite)]
         self.cameras = [self._frame(mj.camera(i).name, "camera", i) for i in range(mj.ncam)]
 
@@ -77,21 +89,14 @@ class Names:
         for name, type_, body in zip(given, mj.jnt_type, mj.jnt_bodyid, strict=True):
             is_root = type_ == FREE and lonely
             own = "root" if is_root else f"{self.bodies[body]}_joint"
-            found.append(name or unused(own, taken))
+            found.append(name or take(own, taken))
         return found
 
     def _frame(self, name: str, what: str, i: int) -> str:
         """A name for a frame: bodies and frames share theirs here."""
         if name in self._frames:
             name = f"{name}_{what}"
-        return unused(name or f"{what}{i}", self._frames)
-
-
-def is_disabled(mj: Any, what: str) -> bool:
-    """Whether a flag of the options is set, as "GRAVITY"; which bit it is, its version knows."""
-    package = import_module(type(mj).__module__.partition(".")[0])
-    bit = getattr(package.mjtDisableBit, f"mjDSBL_{what}")
-    return bool(mj.opt.disableflags & int(bit))
+        return take(name or f"{what}{i}", self._frames)
 
 
 def name_at(mj: Any, start: int) -> str:
@@ -100,12 +105,7 @@ def name_at(mj: Any, start: int) -> str:
     return found.decode()
 
 
-def at_joint(body: str, joint: str) -> str:
-    """What a body is called where a joint carries it that is elsewhere than its frame."""
-    return f"{body}@{joint}"
-
-
 def _named(given: list[str], what: str, taken: set[str]) -> list[str]:
     """The names, and one for each that has none."""
     taken = taken | set(given)
-    return [name or unused(f"{what}{i}", taken) for i, name in enumerate(given)]
+    return [name or take(f"{what}{i}", taken) for i, name in enumerate(given)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from phipsi.model.peers.mujoco.motors import NO_BIAS, drives_joint
 from phipsi.model.peers.mujoco.names import Names, name_at
-from phipsi.model.peers.notes import Notes
+from phipsi.model.peers.remarks import Remarks
 
 _TENDONS = ("stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature")
 
@@ -24,65 +24,65 @@ _IRRELEVANT = (
 )
 
 
-def note_rest(mj: Any, names: Names, notes: Notes) -> None:
+def note_rest(mj: Any, names: Names, remarks: Remarks) -> None:
     """Take note of everything that a MuJoCo model has and ours has not.
 
     Args:
         mj: a `mujoco.MjModel`.
         names: of its parts.
-        notes: takes note.
+        remarks: takes note.
     """
-    _note_medium(mj, notes)
-    _note_bodies(mj, names, notes)
-    _note_tendons(mj, notes)
-    _note_actuators(mj, names, notes)
+    _note_medium(mj, remarks)
+    _note_bodies(mj, names, remarks)
+    _note_tendons(mj, remarks)
+    _note_actuators(mj, names, remarks)
     flexes = [name_at(mj, start) or f"flex{k}" for k, start in enumerate(mj.name_flexadr)]
-    notes.say_of_all("refused", "nothing holds its vertices together here", "flex", flexes)
+    remarks.say_of_all("refused", "nothing holds its vertices together here", "flex", flexes)
     touching = int(np.count_nonzero((mj.geom_contype != 0) | (mj.geom_conaffinity != 0)))
     if touching:
         text = f"{touching} geom{'s' * (touching > 1)} for contact: kept, but nothing touches here"
-        notes.say("kept", text, "geom")
+        remarks.say("kept", text, "geom")
     for count, what, tag in _IRRELEVANT:
         n = getattr(mj, count)
         if n:
             text = f"{n} {what}{'s' * (n > 1)}: ignored, of no concern to motion"
-            notes.say("ignored", text, tag)
+            remarks.say("ignored", text, tag)
 
 
-def _note_medium(mj: Any, notes: Notes) -> None:
+def _note_medium(mj: Any, remarks: Remarks) -> None:
     """Air or water that the bodies move in."""
     option = mj.opt
     if option.density or option.viscosity:
         text = f"the medium has density {option.density:g} and viscosity {option.viscosity:g}; "
-        notes.refuse(f"{text}its forces are left out", "option")
+        remarks.refuse(f"{text}its forces are left out", "option")
 
 
-def _note_bodies(mj: Any, names: Names, notes: Notes) -> None:
+def _note_bodies(mj: Any, names: Names, remarks: Remarks) -> None:
     bodies = names.bodies
     text = "its weight is taken away by gravcomp there; here it counts in full"
-    notes.say_of_all("refused", text, "body", _where(bodies, mj.body_gravcomp != 0.0))
+    remarks.say_of_all("refused", text, "body", _where(bodies, mj.body_gravcomp != 0.0))
     text = "its plugin is left out"
-    notes.say_of_all("refused", text, "body", _where(bodies, mj.body_plugin >= 0))
+    remarks.say_of_all("refused", text, "body", _where(bodies, mj.body_plugin >= 0))
     text = "data.mocap_pos moves it there; here it is welded to the world"
-    notes.say_of_all("used", text, "body", _where(bodies, mj.body_mocapid >= 0))
+    remarks.say_of_all("used", text, "body", _where(bodies, mj.body_mocapid >= 0))
 
 
-def _note_tendons(mj: Any, notes: Notes) -> None:
+def _note_tendons(mj: Any, remarks: Remarks) -> None:
     names = [mj.tendon(k).name or f"tendon{k}" for k in range(mj.ntendon)]
     acts = np.zeros(mj.ntendon, bool)
     for what in _TENDONS:
         acts |= _given(mj, f"tendon_{what}", mj.ntendon)
     limited = mj.tendon_limited.astype(bool)
     text = "its own stiffness, damping, friction or armature is left out"
-    notes.say_of_all("refused", text, "tendon", _where(names, acts))
+    remarks.say_of_all("refused", text, "tendon", _where(names, acts))
     text = "its limits are left out"
-    notes.say_of_all("refused", text, "tendon", _where(names, limited & ~acts))
+    remarks.say_of_all("refused", text, "tendon", _where(names, limited & ~acts))
     for name in _where(names, ~acts & ~limited):
         text = f"tendon {name!r}: ignored, it does not pull by itself"
-        notes.say("ignored", text, "tendon", name)
+        remarks.say("ignored", text, "tendon", name)
 
 
-def _note_actuators(mj: Any, names: Names, notes: Notes) -> None:
+def _note_actuators(mj: Any, names: Names, remarks: Remarks) -> None:
     """Motors are forces that the user gives; what else they do is their joint's, or is not."""
     count = len(mj.actuator_trntype)
     called = [mj.actuator(k).name or f"actuator{k}" for k in range(count)]
@@ -90,18 +90,18 @@ def _note_actuators(mj: Any, names: Names, notes: Notes) -> None:
     for k in np.flatnonzero(on_joint):
         joint = names.joints[mj.actuator_trnid[k, 0]]
         text = f"actuator {called[k]!r}: its inertia, damping and limits are those of {joint!r}"
-        notes.say("used", text, "actuator", called[k])
+        remarks.say("used", text, "actuator", called[k])
     for name in _where(called, ~on_joint):
         text = f"actuator {name!r}: ignored, forces are given as tau"
-        notes.say("ignored", text, "actuator", name)
+        remarks.say("ignored", text, "actuator", name)
     has_law = mj.actuator_biastype != NO_BIAS
     text = "its control law is ignored; forces are given as tau"
-    notes.say_of_all("ignored", text, "actuator", _where(called, has_law))
+    remarks.say_of_all("ignored", text, "actuator", _where(called, has_law))
     passive = _given(mj, "actuator_dampingpoly", count)
     for what in ("armature", "damping"):
         passive |= _given(mj, f"actuator_{what}", count) & ~on_joint
     text = "its armature or damping is left out"
-    notes.say_of_all("refused", text, "actuator", _where(called, passive))
+    remarks.say_of_all("refused", text, "actuator", _where(called, passive))
 
 
 def _where(names: Sequence[str], mask: np.ndarray) -> list[str]:

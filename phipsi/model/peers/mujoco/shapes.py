@@ -22,7 +22,7 @@ from phipsi.model.geometry import (
 )
 from phipsi.model.inertia import Placement, vector3
 from phipsi.model.peers.mujoco.bodies import Seats, placement
-from phipsi.model.peers.notes import Notes
+from phipsi.model.peers.remarks import Remarks
 
 PLANE, HFIELD, MESH, SDF = 0, 1, 7, 8
 SEEN_GROUPS = 3  # MuJoCo shows those below, unless told otherwise
@@ -37,21 +37,21 @@ _SHAPES: dict[int, Callable[[np.ndarray], Shape]] = {
 }
 
 
-def add_shapes(builder: ModelBuilder, mj: Any, seats: Seats, notes: Notes) -> None:
+def add_shapes(builder: ModelBuilder, mj: Any, seats: Seats, remarks: Remarks) -> None:
     """Show the geoms of the groups that MuJoCo shows, and keep those that touch.
 
     Args:
         builder: takes them.
         mj: a `mujoco.MjModel`.
         seats: where its bodies are.
-        notes: takes note of those that cannot be drawn.
+        remarks: takes note of those that cannot be drawn.
     """
     for g in range(mj.ngeom):
         name = mj.geom(g).name or f"geom{g}"
         try:
             shape, place = _shape(mj, g)
         except ModelError as error:
-            notes.say("ignored", f"geom {name!r} is not drawn: {error}", "geom", name)
+            remarks.say("ignored", f"geom {name!r} is not drawn: {error}", "geom", name)
             continue
         carrier, seat = seats[mj.geom_bodyid[g]]
         visual = Visual(shape, seat.then(place), _color(mj, g), name)

@@ -10,9 +10,10 @@ from typing import Any
 
 from phipsi.model.build import ModelBuilder
 from phipsi.model.joints import Fixed, Spherical
+from phipsi.model.names import take
 from phipsi.model.peers.mujoco.bodies import Mimics, placement
-from phipsi.model.peers.mujoco.names import SITE, Names, is_disabled
-from phipsi.model.peers.notes import Notes, unused
+from phipsi.model.peers.mujoco.names import SITE, Names
+from phipsi.model.peers.remarks import Remarks
 from phipsi.spatial import ZERO3
 
 CONNECT, WELD, JOINT = 0, 1, 2
@@ -26,19 +27,18 @@ class Ties:
         mj: a `mujoco.MjModel`.
         names: of its parts.
         mimic: "enforce" makes joints follow, "independent" frees them.
-        notes: takes note of what is left out.
+        remarks: takes note of what is left out.
     """
 
-    def __init__(self, mj: Any, names: Names, mimic: str, notes: Notes):
-        self._mj, self._names, self._mimic, self._notes = mj, names, mimic, notes
+    def __init__(self, mj: Any, names: Names, mimic: str, remarks: Remarks):
+        self._mj, self._names, self._mimic, self._remarks = mj, names, mimic, remarks
         self._mimics: dict[int, tuple[str, float, float]] = {}
         self._leaders: dict[int, int] = {}
-        self._disabled = is_disabled(mj, "EQUALITY")
         self._loops: list[tuple[str, int]] = []
         self._couplings: list[tuple[str, int]] = []
         taken = {mj.equality(k).name for k in range(mj.neq)}
         for k in range(mj.neq):
-            name = mj.equality(k).name or unused(f"equality{k}", taken)
+            name = mj.equality(k).name or take(f"equality{k}", taken)
             self._take(k, name)
 
     @property
@@ -58,16 +58,16 @@ class Ties:
     def _take(self, k: int, name: str) -> None:
         """Decide what becomes of a constraint."""
         type_ = int(self._mj.eq_type[k])
-        if not self._mj.eq_active0[k] or self._disabled:
+        if not self._mj.eq_active0[k]:
             text = f"equality {name!r} is not active, and ignored"
-            self._notes.say("ignored", text, "equality", name, notable=True)
+            self._remarks.say("ignored", text, "equality", name, notable=True)
         elif type_ in (CONNECT, WELD):
             self._loops.append((name, k))
         elif type_ == JOINT:
             self._tie(k, name)
         else:
             text = f"equality {name!r} is of type {TYPE_NAMES.get(type_, type_)!r}, "
-            self._notes.refuse(f"{text}which is not enforced", "equality", name)
+            self._remarks.refuse(f"{text}which is not enforced", "equality", name)
 
     def _tie(self, k: int, name: str) -> None:
         joint, leader, coefficients, centre = self._polynomial(k)
@@ -76,7 +76,7 @@ class Ties:
         elif self._mimic == "independent":
             own = self._names.joints[joint]
             text = f"joint {own!r} moves on its own; equality {name!r} is not enforced"
-            self._notes.say("ignored", text, "equality", name, notable=True)
+            self._remarks.say("ignored", text, "equality", name, notable=True)
         else:
             constant, ratio = coefficients
             offset = constant - ratio * centre

@@ -44,15 +44,15 @@ class Piece(NamedTuple):
     v: int
     size: int  # how many coordinates it has there
     follows: tuple[str, float, float] | None = None  # leader, ratio, offset
+    jumps: bool = False  # it does not follow from one turn of its leader to the next
 
 
 def check_pinocchio(model: Any, function: str) -> Any:
     """A `pinocchio.Model`, or InputError."""
-    if not all(hasattr(model, name) for name in _ASKED):
+    if isinstance(model, type) or not all(hasattr(model, name) for name in _ASKED):
         hint = "give its .model" if hasattr(model, "model") else "for a file, use pp.load"
-        raise InputError(
-            f"{function}: expected a pinocchio.Model, got {type(model).__name__}; {hint}"
-        )
+        what = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise InputError(f"{function}: expected a pinocchio.Model, got {what}; {hint}")
     return model
 
 
@@ -121,7 +121,9 @@ def _follower(peer: Any, i: int, joint: Any, name: str, place: Placement) -> Pie
         pitch = float(moved.M.translation @ angular)
         axis = _vector(angular)
         kind = Helical(axis, pitch) if abs(pitch) > 1e-12 else Revolute(axis)
-    return Piece(name, kind, place, -1, -1, 0, (peer.names[leader], ratio, offset))
+    is_whole = isinstance(kind, Revolute) and ratio.is_integer()
+    jumps = size == 2 and not is_whole  # its leader is known by [cos, sin]
+    return Piece(name, kind, place, -1, -1, 0, (peer.names[leader], ratio, offset), jumps)
 
 
 # -- kinds

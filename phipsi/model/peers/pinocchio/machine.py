@@ -19,12 +19,16 @@ import numpy as np
 from phipsi.errors import InputError
 from phipsi.model.build import ModelBuilder
 from phipsi.model.inertia import HERE
-from phipsi.model.joints import Fixed, Free, JointKind, Planar, Revolute
-from phipsi.model.model import Joint, Keyframe, Limits, Model
+from phipsi.model.joints import Fixed, Free, Planar, Revolute
+from phipsi.model.model import Joint, Limits, Model
+from phipsi.model.names import take
 from phipsi.model.peers.draft import Draft, match_names
+from phipsi.model.peers.keyframes import keyframes_of
 from phipsi.model.peers.layout import Layout
-from phipsi.model.peers.notes import Notes, unused
 from phipsi.model.peers.pinocchio.joints import Piece, check_pinocchio, pieces, placement_of
+from phipsi.model.peers.remarks import Remarks
+from phipsi.model.peers.same import check_axes, check_kind
+from phipsi.model.plausibility import with_plausibility
 from phipsi.model.report import Report
 from phipsi.model.tree import WORLD_NAME
 
@@ -67,25 +71,23 @@ def from_pinocchio(model: Any, name: str | None = None, *, strict: bool = False)
     (array([0., 0., 0., 0., 0., 0., 1.]), array([1., 2., 3., 0., 0., 0.]))
     """
     peer = check_pinocchio(model, "from_pinocchio")
-    notes = Notes(strict)
+    remarks = Remarks(strict)
     builder = ModelBuilder(name or peer.name or "machine", peer.gravity.linear, strict)
     if peer.gravity.angular.any():
-        notes.refuse("the angular part of gravity is left out", "gravity")
+        remarks.refuse("the angular part of gravity is left out", "gravity")
     if peer.rotorInertia.any():
         text = "rotorInertia and rotorGearRatio are ignored: as in Pinocchio's own algorithms, "
-        notes.say("ignored", f"{text}armature alone counts", "model", notable=True)
-    _add_bodies(builder, peer, notes)
+        remarks.say("ignored", f"{text}armature alone counts", "model", notable=True)
+    _add_bodies(builder, peer, remarks)
     found = builder.build()
     layout = layout_of_pinocchio(found, peer)
-    return replace(
-        found,
-        report=Report((*found.report, *notes.lines)),
-        layouts={"pinocchio": layout},
-        keyframes=_keyframes(peer, layout),
-    )
+    keyframes = keyframes_of(_references(peer), layout, remarks)
+    report = Report((*found.report, *remarks.lines))
+    found = replace(found, report=report, layouts={"pinocchio": layout}, keyframes=keyframes)
+    return with_plausibility(found, strict)
 
 
-def layout_of_pinocchio(model: Model, peer: Any) -> Layout:
+def layout_of_pinocchio(model: Model, peer: Any, *, axes: bool = True) -> Layout:
     """Which numbers of a Pinocchio model are which of ours, the joints matched by name.
 
     For models of one file that both have read; `pp.from_pinocchio` has it in
@@ -94,6 +96,7 @@ def layout_of_pinocchio(model: Model, peer: Any) -> Layout:
     Args:
         model: ours.
         peer: a `pinocchio.Model` of the same joints.
+        axes: whether axes must be the same, too.
 
     Raises:
         InputError: a joint that only one of the two has, or that moves otherwise.
@@ -106,7 +109,7 @@ def layout_of_pinocchio(model: Model, peer: Any) -> Layout:
     >>> layout_of_pinocchio(builder.build(), peer).to_peer([0.0])
     array([1., 0.])
     """
-    check_pinocchio(peer, "layout_of_pinocchio")
+    check_pinocchio(peer, "peer")
     parts = {part.name: part for i in range(1, peer.njoints) for part in pieces(peer, i)}
     index = {name: k for k, name in enumerate(parts)}
     free = [name for name, part in parts.items() if isinstance(part.kind, Free)]
@@ -115,7 +118,9 @@ def layout_of_pinocchio(model: Model, peer: Any) -> Layout:
     draft = Draft(PEER, peer.nq, peer.nv, model)
     for joint in model.joints:
         part = rows[numbers[joint.name]]
-        _check_kind(joint, part.kind)
+        check_kind(joint, part.kind, PEER)
+        if axes:
+            check_axes(joint, part.kind, part.placement, PEER)
         if part.follows is None:
             _arrange(draft, joint, part)
         elif joint.mimic is None:
@@ -144,31 +149,16 @@ def _arrange(draft: Draft, joint: Joint, part: Piece) -> None:
         draft.arrange(joint, q, v)
 
 
-def _check_kind(joint: Joint, kind: JointKind) -> None:
-    """That a joint moves as Pinocchio's; a continuous one may have limits."""
-    if isinstance(kind, Revolute):
-        alike = isinstance(joint.kind, Revolute)
-    else:
-        alike = type(joint.kind) is type(kind)
-    if not alike:
-        raise InputError(
-            f"joint {joint.name!r} is {type(joint.kind).__name__} here "
-            f"and moves as {type(kind).__name__} in Pinocchio"
-        )
-    if isinstance(kind, Planar) and joint.kind != kind:
-        raise InputError(f"joint {joint.name!r} is Planar; Pinocchio's lie across z, this does not")
-
-
 # -- bodies
 
 
-def _add_bodies(builder: ModelBuilder, peer: Any, notes: Notes) -> None:
+def _add_bodies(builder: ModelBuilder, peer: Any, remarks: Remarks) -> None:
     """Bodies and frames: a body for each joint, the first body frame at it being its name."""
     own = _own_frames(peer)
     taken = {WORLD_NAME, UNIVERSE}
     called = [WORLD_NAME]
     for i in range(1, peer.njoints):
-        called.append(_rename(own.get(i, peer.names[i]), "link", taken, notes))
+        called.append(_rename(own.get(i, peer.names[i]), "link", taken, remarks))
     welded = peer.inertias[0]
     if welded.mass:
         builder.add_body(UNIVERSE, joint=Fixed(), **_mass_properties(welded))
@@ -176,7 +166,7 @@ def _add_bodies(builder: ModelBuilder, peer: Any, notes: Notes) -> None:
         parts, carrier = pieces(peer, i), called[peer.parents[i]]
         for part in parts:
             is_last = part is parts[-1]
-            body = called[i] if is_last else unused(f"{called[i]}@{part.name}", taken)
+            body = called[i] if is_last else take(f"{called[i]}@{part.name}", taken)
             builder.add_body(
                 body,
                 carrier,
@@ -186,7 +176,7 @@ def _add_bodies(builder: ModelBuilder, peer: Any, notes: Notes) -> None:
                 rotation=part.placement.rotation,
                 mimic=part.follows,
                 **(_mass_properties(peer.inertias[i]) if is_last else {}),
-                **_joint_properties(peer, part, notes),
+                **_joint_properties(peer, part, remarks),
             )
             carrier = body
     for frame in peer.frames:
@@ -196,7 +186,7 @@ def _add_bodies(builder: ModelBuilder, peer: Any, notes: Notes) -> None:
         is_world = i == 0 and name in (WORLD_NAME, UNIVERSE) and place == HERE
         if is_body or is_world or type_ == "JOINT":
             continue
-        name = _rename(name, type_.lower(), taken, notes)
+        name = _rename(name, type_.lower(), taken, remarks)
         builder.add_frame(name, called[i], place.position, place.rotation)
 
 
@@ -210,12 +200,14 @@ def _own_frames(peer: Any) -> dict[int, str]:
     return found
 
 
-def _rename(name: str, what: str, taken: set[str], notes: Notes) -> str:
+def _rename(name: str, what: str, taken: set[str], remarks: Remarks) -> str:
     """A name that no other body or frame has: those of both are one set here."""
     if name not in taken:
-        return unused(name, taken)
-    found = unused(f"{name}_{what}", taken)
-    notes.say("kept", f"frame {name!r} is called {found!r}: its name is taken", "frame", name, True)
+        return take(name, taken)
+    found = take(f"{name}_{what}", taken)
+    remarks.say(
+        "kept", f"frame {name!r} is called {found!r}: its name is taken", "frame", name, True
+    )
     return found
 
 
@@ -227,55 +219,64 @@ def _mass_properties(inertia: Any) -> dict[str, Any]:
     }
 
 
-def _joint_properties(peer: Any, part: Piece, notes: Notes) -> dict[str, Any]:
+def _joint_properties(peer: Any, part: Piece, remarks: Remarks) -> dict[str, Any]:
     """Limits, losses and motor of a joint, as the builder takes them."""
     if part.follows is not None:
+        if part.jumps:
+            text = f"joint {part.name!r} follows {part.follows[0]!r} by {part.follows[1]:g}, whose "
+            text += "angle is within -pi and pi in Pinocchio, so that it jumps once a turn there; "
+            remarks.refuse(f"{text}that is left out, and it runs on here", "joint", part.name)
         return {}
     rows = slice(part.v, part.v + part.kind.nv)
     return {
-        "damping": _single(peer.damping[rows], part, "damping", notes),
-        "friction": _single(peer.friction[rows], part, "friction", notes),
-        "rotor_inertia": _single(peer.armature[rows], part, "armature", notes),
-        "limits": _limits(peer, part, rows),
+        "damping": remarks.single(peer.damping[rows], "a damping", part.name),
+        "friction": remarks.single(peer.friction[rows], "a friction", part.name),
+        "rotor_inertia": remarks.single(peer.armature[rows], "an armature", part.name),
+        "limits": _limits(peer, part, rows, remarks),
     }
 
 
-def _single(values: np.ndarray, part: Piece, what: str, notes: Notes) -> float:
-    """The value that all speeds of a joint have; left out where they differ."""
-    if (values == values[0]).all():
-        return float(values[0])
-    numbers = ", ".join(f"{x:g}" for x in values)
-    text = f"joint {part.name!r} has a {what} that differs from speed to speed: {numbers}; "
-    notes.refuse(f"{text}a joint has one here, and this is left out", "joint", part.name)
-    return 0.0
+def _limits(peer: Any, part: Piece, rows: slice, remarks: Remarks) -> Limits:
+    """Those of a joint: of one coordinate where it has one, and the same for all its speeds."""
+    own = slice(part.q, part.q + part.size)
+    sides = (peer.lowerPositionLimit, peer.upperPositionLimit)
+    lower, upper = (_unbounded(side[own]) for side in sides)
+    reach = float(lower[0]), float(upper[0])
+    if not part.size == part.kind.nq == 1:
+        reach = -np.inf, np.inf
+        furthest = _furthest(part)
+        if np.any(lower > -furthest) or np.any(upper < furthest):
+            text = f"joint {part.name!r} has limits of position for its {part.size} coordinates; "
+            text += "a joint has limits of a single one here, and these are left out"
+            remarks.refuse(text, "joint", part.name)
+    velocity, effort = (
+        remarks.single(_greatest(peer, what, rows), f"a limit of {what}", part.name, np.inf)
+        for what in ("velocity", "effort")
+    )
+    return Limits(*reach, velocity, effort)
 
 
-def _limits(peer: Any, part: Piece, rows: slice) -> Limits:
-    lower, upper = -np.inf, np.inf
-    if part.size == part.kind.nq == 1:
-        lower, upper = peer.lowerPositionLimit[part.q], peer.upperPositionLimit[part.q]
-    velocity, effort = _greatest(peer, "velocity", rows), _greatest(peer, "effort", rows)
-    return Limits(*(_bound(float(x)) for x in (lower, upper, velocity, effort)))
+def _furthest(part: Piece) -> np.ndarray:
+    """What the coordinates of a joint can be at most, there: cosines and quaternions one."""
+    start = {Free: 3, Planar: 2}.get(type(part.kind), 0)  # these begin with a position
+    turns = part.size > part.kind.nv
+    return np.where(turns & (np.arange(part.size) >= start), 1.0, np.inf)
 
 
-def _greatest(peer: Any, what: str, rows: slice) -> float:
-    """The greatest velocity or effort of a joint, to either side; Pinocchio 3 has one for both."""
+def _greatest(peer: Any, what: str, rows: slice) -> np.ndarray:
+    """The greatest velocity or effort of each speed; Pinocchio 3 has one for both sides."""
     sides = [getattr(peer, f"{what}Limit")]
     if hasattr(peer, f"lower{what.title()}Limit"):
         sides.append(getattr(peer, f"lower{what.title()}Limit"))
-    return float(max(np.abs(side[rows]).max() for side in sides))
+    return _unbounded(np.max([np.abs(side[rows]) for side in sides], axis=0))
 
 
-def _bound(x: float) -> float:
-    return float(np.copysign(np.inf, x)) if abs(x) > UNBOUNDED else x
+def _unbounded(x: np.ndarray) -> np.ndarray:
+    """Limits, infinite where they are none."""
+    return np.where(np.abs(x) > UNBOUNDED, np.copysign(np.inf, x), x)
 
 
-def _keyframes(peer: Any, layout: Layout) -> dict[str, Keyframe]:
+def _references(peer: Any) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """The configurations that the model names, at rest."""
-    rest = (0.0,) * layout.own_nv
-    return {name: Keyframe((*layout.from_peer(q).tolist(),), rest) for name, q in _references(peer)}
-
-
-def _references(peer: Any) -> Iterator[tuple[str, np.ndarray]]:
     for entry in getattr(peer, "referenceConfigurations", ()):
-        yield entry.key(), np.array(entry.data())
+        yield entry.key(), np.array(entry.data()), np.zeros(peer.nv)

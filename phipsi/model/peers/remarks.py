@@ -1,8 +1,10 @@
-"""What there is to say about a model that was taken over."""
+"""What there is to say about a model that is taken over, and what cannot be."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from phipsi.errors import InputError, ModelError, name_choices
 from phipsi.model.report import Place, Remark, Status
@@ -17,8 +19,8 @@ def no_file(tag: str, name: str) -> Place | None:
     return None
 
 
-class Notes:
-    """Collects the lines of a report.
+class Remarks:
+    """Collects the lines of a report about a peer's model.
 
     Args:
         strict: raise what is refused, instead of noting it.
@@ -46,6 +48,22 @@ class Notes:
             raise ModelError(f"{front}{message}; strict=False leaves it out")
         self.say("refused", message, tag, name, notable=True)
 
+    def single(self, values: np.ndarray, what: str, joint: str, instead: float = 0.0) -> float:
+        """The value that all speeds of a joint have; where they differ, refused by name.
+
+        Args:
+            values: one for each speed.
+            what: what they are.
+            joint: the name of the joint.
+            instead: what the joint has if they are left out.
+        """
+        if (values == values[0]).all() or np.isnan(values).any():
+            return float(values.max())  # what is no number is refused where the joint is made
+        numbers = ", ".join(f"{x:g}" for x in values)
+        text = f"joint {joint!r} has {what} that differs from speed to speed: {numbers}; "
+        self.refuse(f"{text}a joint has one here, and this is left out", "joint", joint)
+        return instead
+
     def say_of_all(
         self, status: Status, message: str, tag: str, names: Sequence[str], limit: int = 4
     ) -> None:
@@ -67,12 +85,3 @@ def check_mimic(mimic: str, function: str) -> None:
     if mimic not in MIMICS:
         choices = name_choices(str(mimic), MIMICS)
         raise InputError(f"{function}: mimic is {mimic!r}; {choices}")
-
-
-def unused(name: str, taken: set[str]) -> str:
-    """The name, with a number if it is taken; it is taken then."""
-    candidate, k = name, 2
-    while candidate in taken:
-        candidate, k = f"{name}_{k}", k + 1
-    taken.add(candidate)
-    return candidate
