@@ -253,6 +253,17 @@ def test_inertia_that_does_not_fit_its_mesh_is_told(capsys, drawn):
     assert any("600 times" in remark["message"] for remark in told["remarks"])
 
 
+def test_strict_is_also_for_what_meshes_show(capsys, drawn):
+    """Loading, which reads no mesh, finds nothing wrong with the file but its triangle."""
+    text = (drawn / "gripper.urdf").read_text().replace('"0.9"', '"0.1"')
+    (drawn / "gripper.urdf").write_text(text)
+    call_it = ("check", "gripper.urdf", "--states", 2)
+    assert call(capsys, "info", "gripper.urdf", "--strict").code == 0
+    assert call(capsys, *call_it).code == 0
+    code, out, _ = call(capsys, *call_it, "--strict")
+    assert code == 1 and "600 times" in out
+
+
 def test_mesh_that_cannot_be_read_is_told(capsys, drawn, monkeypatch):
     monkeypatch.setitem(sys.modules, "trimesh", None)
     out = call(capsys, "check", "gripper.urdf", "--states", 2).out
@@ -275,7 +286,8 @@ def test_missing_peers_are_named_with_the_lines_that_install_them(capsys, folder
     }
     assert "- Pinocchio: not installed: pip install pin\n" in out
     assert "- MuJoCo: not installed: pip install mujoco\n" in out
-    assert "1 remark\ngripper.urdf:10: " in out and "triangle inequality" in out
+    assert "1 remark on what is refused or implausible\ngripper.urdf:10: " in out
+    assert "triangle inequality" in out
     lines = out.splitlines()
     assert (
         lines[-2].startswith("phipsi and itself agree to ") and float(lines[-2].split()[-1]) < 1e-12

@@ -364,3 +364,11 @@ def test_the_machine_of_a_file_can_be_pickled(world, ball):
     np.testing.assert_array_equal(
         world_poses(again)["ball::core"], world_poses(machine)["ball::core"]
     )
+
+
+def test_world_of_nothing_but_missing_models_says_which(world):
+    text = "<include> <uri>model://sun</uri> </include>"
+    with pytest.raises(
+        ModelError, match=r"<world 'w'> has no <link>; its <include> of line 3: .*sun"
+    ):
+        world(text)

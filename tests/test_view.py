@@ -134,7 +134,8 @@ def test_bodies_whose_meshes_are_missing_show_their_inertia(tmp_path, capsys):
     with shown(builder.build()) as viewer:
         assert visible(viewer, "inertias") == [True]
         assert viewer.problems == (
-            "'arm' is not shown: package://robot/arm.stl: no file was found",
+            "'arm' is not shown: package://robot/arm.stl: no file was found; "
+            "packages= says where to look",
             f"'arm' is not shown: {tmp_path}/no.stl: No such file or directory",
         )
     assert capsys.readouterr().err.splitlines() == [f"view: {line}" for line in viewer.problems]

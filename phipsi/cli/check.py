@@ -75,4 +75,4 @@ def check(
         print_json(found.as_json())
     else:
         found.print_on(Screen())
-    return WRONG if found.differ else FINE
+    return WRONG if found.differ or (reading.strict and remarks) else FINE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -19,7 +20,7 @@ from phipsi.cli.loops import closure_table, coupling_table
 from phipsi.cli.machine import AS_WRITTEN, BUNDLED, Reading, is_bundled, read_machine
 from phipsi.cli.remarks import paragraphs, short
 from phipsi.cli.screen import Screen, facts, heading, number, plural, print_json
-from phipsi.model.geometry import Visual
+from phipsi.model.geometry import Mesh, Visual
 from phipsi.model.model import Model
 from phipsi.model.report import STATUSES, Remark, Status
 
@@ -150,15 +151,20 @@ def _facts(model: Model, file: str) -> dict[str, str]:
     return found
 
 
-def _shapes(shapes: Iterable[Visual]) -> str:
+def _shapes(shapes: Sequence[Visual]) -> str:
     """How many of which.
 
     >>> from phipsi.model.geometry import Box, Sphere
     >>> _shapes([Visual(Box((1, 1, 1))), Visual(Sphere(1.0)), Visual(Box((2, 2, 2)))])
     '2 boxes, 1 sphere'
+    >>> _shapes([Visual(Mesh("package://robot/arm.stl"))])
+    '1 mesh; 1 not found, --packages says where to look'
     """
     counts = Counter(type(visual.shape).__name__.lower() for visual in shapes)
-    return ", ".join(plural(n, shape, PLURALS.get(shape, "")) for shape, n in counts.items())
+    told = ", ".join(plural(n, shape, PLURALS.get(shape, "")) for shape, n in counts.items())
+    meshes = (visual.shape for visual in shapes if isinstance(visual.shape, Mesh))
+    lost = sum(not os.path.isfile(mesh.path) for mesh in meshes)
+    return f"{told}; {lost:,} not found, --packages says where to look" if lost else told
 
 
 def mass_centre(model: Model) -> np.ndarray | None:

@@ -29,7 +29,9 @@ def check_file(path: str, most: int | None = None) -> os.stat_result:
         state = os.stat(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"{path}: {'no file was found' if '://' in path else reason}") from None
+        if "://" in path:
+            reason = "no file was found; packages= says where to look"
+        raise ModelError(f"{path}: {reason}") from None
     if not stat.S_ISREG(state.st_mode):
         raise ModelError(f"{path}: this is no regular file; expected a mesh")
     most = MOST_BYTES if most is None else most

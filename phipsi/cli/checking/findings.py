@@ -89,7 +89,8 @@ class Findings:
             screen.print(heading(f"Loops, joints at {name}"))
             _print_lines(screen, lines or ["all are closed"])
         if self.remarks:
-            screen.print(heading(plural(len(self.remarks), "remark")))
+            what = plural(len(self.remarks), "remark")
+            screen.print(heading(f"{what} on what is refused or implausible"))
             _print_lines(screen, paragraphs(self.remarks, MOST_REMARKS))
         if self.unread:
             screen.print(f"\n{self.unread}", soft_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from phipsi.cli.failures import with_options
 from phipsi.cli.screen import plural
 from phipsi.errors import BackendError, ModelError
 from phipsi.model.inertia import Vector3
@@ -24,7 +25,7 @@ def odd_shapes(model: Model) -> tuple[list[Remark], str]:
     >>> lost = pp.geometry.Mesh("package://no/where.stl")
     >>> builder.add_body("crate", mass=1.0, inertia=(1, 1, 1), visuals=[lost])
     >>> odd_shapes(builder.build())
-    ([], '1 mesh was not looked at: package://no/where.stl: no file was found')
+    ([], '1 mesh was not looked at: package://no/where.stl: no file was found; --packages says ...')
     """
     failed: dict[str, str] = {}
 
@@ -43,4 +44,4 @@ def odd_shapes(model: Model) -> tuple[list[Remark], str]:
     if not failed:
         return found, ""
     count = plural(len(failed), "mesh was", "meshes were")
-    return found, f"{count} not looked at: {next(iter(failed.values()))}"
+    return found, with_options(f"{count} not looked at: {next(iter(failed.values()))}")

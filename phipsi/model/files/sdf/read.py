@@ -88,7 +88,7 @@ def read(root: Element, how: Reading) -> Model:
     }
     if not links:
         empty = models[0] if alone else place
-        raise empty.error(f"{empty.label} has no <link>; expected at least one")
+        raise empty.error(f"{empty.label} has no <link>; {_what_is_missing(empty)}")
     joints = [read_joint(node, notes) for node in reader.found.joints]
     assembly = Assembly(links, joints, reader.found.frames, how, notes)
     gravity = _read_gravity(place, how, links.values(), notes)
@@ -99,6 +99,14 @@ def read(root: Element, how: Reading) -> Model:
     for each in roots if how.strict else ():
         refuse_unknown(each, _MOTION)
     return replace(model, report=_report(roots, lines, lambda: assembly.settle(model)))
+
+
+def _what_is_missing(empty: Element) -> str:
+    """The first <include> that was not found, or simply links."""
+    for child in empty.children:
+        if child.tag == "include" and child.status == "refused":
+            return f"its <include> of line {child.line}: {child.reason}"
+    return "expected at least one"
 
 
 def _read_gravity(world: Element, how: Reading, links: Iterable[LinkPart], notes: Notes) -> Vector3:
