@@ -466,11 +466,34 @@ def test_anchor_moves_with_its_body_as_a_point_does(turn, at, rpy):
     builder = pp.ModelBuilder("m")
     builder.add_body("a", joint=joints.Revolute((1, 2, 3)), position=(0, 1, 0), **BAR)
     builder.add_frame("f", "a", at, rotation)
-    builder.add_closure("c", "a", "f", position=at, rotation=rotation)
+    builder.add_closure("c", "a", "world", position=at, rotation=rotation)
+    builder.add_closure("d", "world", "f")
     model = builder.build()
-    (loop,) = model.closures
+    loop, other = model.closures
     frame = model.frame("f")
-    assert loop.first.placement == loop.second.placement == frame.placement
+    assert loop.first.placement == other.second.placement == frame.placement
+    assert loop.first.body == other.second.body == frame.body
     here = pose_of(model, [turn], loop.first.body, loop.first.placement)
     turned = np.array(pp.spatial.rotation(np.array([1, 2, 3]) / math.sqrt(14), turn))
     assert_allclose(here[:3, 3], [0, 1, 0] + turned @ at, atol=1e-14)
+
+
+@pytest.mark.parametrize("second", ["arm", "tool", "tip"])
+def test_closure_of_a_body_with_itself_is_refused_or_left_out(second):
+    """A welded link and a frame are on the body that carries them."""
+
+    def made(strict):
+        builder = pp.ModelBuilder("arm", strict=strict)
+        builder.add_body("arm", mass=1.0, inertia=(1, 1, 1))
+        builder.add_body("tool", "arm", joints.Fixed(), mass=1.0)
+        builder.add_frame("tip", "tool", position=(1, 0, 0))
+        builder.add_closure("loop", "arm", second)
+        return builder
+
+    text = f"closure 'loop': both its ends, 'arm' and {second!r}, are on the same body"
+    with pytest.raises(pp.ModelError, match=text):
+        made(strict=True).build()
+    model = made(strict=False).build()
+    assert not model.is_closed
+    (line,) = model.report.refused
+    assert line.startswith(text) and line.endswith("it is left out")

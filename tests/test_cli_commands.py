@@ -190,7 +190,7 @@ def test_motors_at_their_limits_and_joints_off_their_targets_are_named(
 
 
 def test_strong_motors_that_arrive_are_not_mentioned(as_for_users, capsys, folder):
-    for effort in (1e6, 0.0):  # zero means none
+    for effort in (1e6, 0.0):  # in URDF, zero means none
         weak_gripper(folder, effort)
         words = ("simulate", "gripper.urdf", "--control", "computed", "--duration", 3, "--dt", 0.01)
         facts = facts_of(call(capsys, *words).out)

@@ -1,6 +1,8 @@
 """MJCF files: what a machine has of them, what becomes of the rest, and which files are opened."""
 
+import os
 import sys
+import warnings
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -157,6 +159,14 @@ def test_an_error_in_an_attached_model_names_its_file_and_line(load):
 def test_replicas_are_made(load):
     model = load(machine(f'<replicate count="3" offset="0 1 0">{ball()}</replicate>'))
     assert [body.name for body in model.bodies] == ["ball0", "ball1", "ball2"]
+
+
+def test_replicas_may_be_none(load):
+    empty = f'<replicate count="0">{ball("", "none")}</replicate>'
+    model = load(machine(empty + ball()))
+    assert [body.name for body in model.bodies] == ["ball"]
+    (line,) = [line for line in model.report if line.element == "<body 'none'>"]
+    assert line.status == "ignored"
 
 
 # -- meshes
@@ -327,6 +337,59 @@ def test_warnings_of_mujoco_are_remarks_and_not_printed(load, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_warnings_of_several_lines_are_one(load, monkeypatch):
+    compile_ = mujoco.MjSpec.compile
+
+    def warned(spec):
+        warnings.warn("one\n  two", stacklevel=1)
+        return compile_(spec)
+
+    monkeypatch.setattr(mujoco.MjSpec, "compile", warned)
+    (line,) = load(machine(ball())).report.remarks
+    assert line.endswith("MuJoCo warns: one two")
+
+
+def test_a_hull_is_made_where_the_standard_error_is_closed(load, monkeypatch):
+    def closed(_):
+        raise OSError(9, "Bad file descriptor")
+
+    monkeypatch.setattr(os, "dup", closed)
+    assert load(WITH_MASS.format('vertex="0 0 0  1 0 0  0 1 0  0 0 1"')).mass > 0.0
+
+
+def test_states_are_refused_with_what_bears_their_coordinates(load):
+    """27 coordinates are those of the cloth."""
+    cloth = '<flexcomp name="f" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2"/>'
+    key = f'<keyframe><key qpos="{"0.1 " * 28}"/></keyframe>'
+    model = load(machine(ball() + cloth, after=key))
+    assert not model.keyframes
+    assert [line.element for line in model.report.refused if line.notable] == [
+        "<flexcomp 'f'>",
+        "<keyframe>",
+    ]
+
+
+def test_what_a_keyframe_has_beside_a_state_is_told(load):
+    hook = '<body mocap="true" name="hook"><geom size="0.1"/></body>'
+    key = '<key name="k" qpos="0.5" time="3" mpos="1 2 3" mquat="0 1 0 0" ctrl="1"/>'
+    rest = f'<actuator><motor joint="j"/></actuator><keyframe>{key}</keyframe>'
+    model = load(machine(ball('<joint name="j"/>') + hook, after=rest))
+    assert model.keyframes["k"].q == (0.5,)
+    (line,) = [line for line in model.report if line.element == "<key 'k'>"]
+    assert line.endswith("<key 'k'>: kept, a state without its time, mpos, mquat, ctrl")
+
+
+def test_actuators_with_a_law_are_used_and_said_so_once(load):
+    servo = '<position name="servo" joint="j" kp="3" forcerange="-2 2"/>'
+    model = load(machine(ball('<joint name="j"/>'), after=f"<actuator>{servo}</actuator>"))
+    assert model.joint("j").limits.effort == 2.0
+    (line,) = [line for line in model.report if line.element == "<position 'servo'>"]
+    assert line.status == "used"
+    (line,) = model.report.remarks
+    assert line.status == "used"
+    assert "actuator 'servo': its control law is ignored" in line
+
+
 def test_a_flat_hull_is_an_error_and_not_a_page_of_text(load, capfd):
     with pytest.raises(pp.ModelError, match=r"robot.xml:2: <mesh 'm'>"):
         load(WITH_MASS.format('vertex="0 0 0  1 0 0  0 1 0  1 1 0"'))
@@ -348,6 +411,17 @@ def test_a_free_base_can_be_fixed(load):
     (line,) = [line for line in fixed.report if line.element == "<keyframe>"]
     assert line.status == "ignored"
     assert load(FREE, base="free").keyframes
+
+
+def test_motors_of_a_base_go_with_its_joint(load):
+    motors = '<general name="lift" joint="float" gear="1 0 0 0 0 0"/><motor name="m" joint="j"/>'
+    arm = ball('<joint name="j"/>', "arm")
+    bodies = ball(f"<freejoint name='float'/>{arm}")
+    text = machine(bodies, after=f"<actuator>{motors}</actuator>")
+    fixed = load(text, base="fixed")
+    assert [joint.name for joint in fixed.joints] == ["j"]
+    told = {line.element: line.status for line in fixed.report}
+    assert (told["<general 'lift'>"], told["<motor 'm'>"]) == ("ignored", "used")
 
 
 def test_a_fixed_base_can_be_freed(load):

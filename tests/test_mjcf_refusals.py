@@ -130,10 +130,10 @@ def test_depth_of_attachments_within_a_file_adds_up(refusal):
     assert "elements are in each other here" in refusal(machine("".join(links)))
 
 
-@pytest.mark.parametrize("count", ["0", "-1", "1.5", "1e9", "30000"])
+@pytest.mark.parametrize("count", ["-1", "1.5", "1e9", "30000"])
 def test_replicas_are_whole_and_bounded(refusal, count):
     text = machine(f'<replicate count="{count}">{ball()}</replicate>')
-    assert "expected a whole number from 1 to 20,000" in refusal(text)
+    assert "expected a whole number from 0 to 20,000" in refusal(text)
 
 
 def test_replicas_of_replicas_are_bounded(refusal):

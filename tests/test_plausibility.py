@@ -306,7 +306,6 @@ def test_place_is_found_by_the_link_that_a_body_at_a_joint_is_called_after():
         Remark("used", "", ("a.sdf", 6), "<joint 'd'>"),
         Remark("used", "", ("a.sdf", 7), "<inertial>"),
     ]
-    lines.append(Remark("used", "", ("a.sdf", 8), "<link 'a'>"))  # of another model in it
     found = {"<link 'b'>": 1, "<link 'a'>": 4, "<link 'c'>": 5}
     assert _places(lines) == {label: ("a.sdf", line) for label, line in found.items()}
     builder = pp.ModelBuilder("odd", strict=False)
@@ -315,6 +314,19 @@ def test_place_is_found_by_the_link_that_a_body_at_a_joint_is_called_after():
     model = replace(builder.build(), report=Report(lines))
     places = [(line.file, line.line) for line in joint_remarks(model)]
     assert places == [("a.sdf", 4), ("a.sdf", 5), ("", 0)]
+
+
+def test_no_place_is_told_where_two_links_have_the_name():
+    """Models in models may repeat names; the body `inner::b` alone is called b in its own."""
+    heads = [(1, "<link 'a'>"), (3, "<link 'b'>"), (4, "<link 'a'>")]
+    lines = [Remark("used", "", ("a.sdf", line), element) for line, element in heads]
+    lines.append(Remark("used", "said again", ("a.sdf", 3), "<link 'b'>"))
+    assert _places(lines) == {"<link 'a'>": None, "<link 'b'>": ("a.sdf", 3)}
+    builder = pp.ModelBuilder("odd", strict=False)
+    for name in ("a", "inner::a", "inner::b"):
+        builder.add_body(name, mass=1.0)
+    model = replace(builder.build(), report=Report(lines))
+    assert [line.line for line in joint_remarks(model)] == [0, 0, 3]
 
 
 def test_a_body_with_a_long_name_has_its_place(tmp_path):

@@ -1,6 +1,8 @@
 """Reports as they are shown: the path of the file once, and less of it in each line."""
 
+import copy
 import os
+import pickle
 
 from phipsi.model.report import Remark, Report
 
@@ -41,3 +43,12 @@ def test_other_files_are_shown_from_the_first_or_with_their_whole_path():
 def test_report_without_a_file_has_no_path():
     assert str(Report([Remark("implausible", "e")])) == "1 implausible\ne"
     assert str(Report()) == "nothing to report"
+
+
+def test_remarks_and_reports_survive_pickling_and_copying():
+    remark = Remark("refused", "a loop", ("robot.sdf", 7), "<joint 'j'>")
+    report = Report([remark, Remark("used", "a link")])
+    for made in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
+        assert made == report and made.remarks == (remark,)
+    for line in (pickle.loads(pickle.dumps(remark)), copy.deepcopy(remark)):
+        assert (line, vars(line)) == (remark, vars(remark))

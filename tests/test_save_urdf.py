@@ -321,6 +321,22 @@ def test_axis_is_met_bit_by_bit(axis):
     assert Revolute(axis_of(unit)).axis == unit
 
 
+@pytest.mark.parametrize("kind", [joints.Revolute(), joints.Continuous(), joints.Prismatic()])
+@pytest.mark.parametrize(
+    "spring", [{"stiffness": 0.1}, {"rest": -0.3}, {"stiffness": 7, "rest": 1}]
+)
+def test_springs_come_back(tmp_path, kind, spring):
+    builder = pp.ModelBuilder("m")
+    ends = None if isinstance(kind, joints.Continuous) else pp.Limits(-1, 1)
+    builder.add_body("a", joint=kind, limits=ends, **BAR)
+    builder.add_body("b", "a", joint=kind, joint_name=" <b> ", limits=ends, **spring, **BAR)
+    model = builder.build()
+    save_urdf(model, tmp_path / "m.urdf")
+    again = pp.load(tmp_path / "m.urdf", strict=True)
+    assert again.joints == model.joints and again.report.remarks == ()
+    assert (again.joints[1].stiffness, again.joints[1].rest) != (0.0, ())
+
+
 # -- what URDF cannot express ----------------------------------------------------------
 
 
@@ -337,7 +353,7 @@ def test_everything_that_cannot_be_written_is_named_and_no_file_is_left(tmp_path
     assert str(caught.value) == (
         "save_urdf: 'strange' has what URDF cannot express: joint 'ball_joint' (Spherical), joint "
         "'screw_joint' (Helical); change them, or keep the machine by pickle.dumps(model). Also "
-        "the spring of joint 'spring_joint', closure 'pin', coupling 'cam', keyframe 'home', the "
+        "closure 'pin', coupling 'cam', keyframe 'home', the "
         "gravity (0.0, 0.0, -1.62) (gravity= of load); strict=False leaves them out and says so in "
         "the file"
     )
@@ -396,8 +412,14 @@ def posed():
 
 
 LEFT_OUT = {
-    "spring": (beside(stiffness=1.0), "the spring of joint 'a_joint'"),
-    "rest": (beside(rest=1.0), "the spring of joint 'a_joint'"),
+    "spring of a plane": (
+        beside(joint=joints.Planar(), limits=None, stiffness=1.0),
+        "the spring of joint 'a_joint'",
+    ),
+    "rest of a plane": (
+        beside(joint=joints.Planar(), limits=None, rest=(1.0, 0.0, 0.0)),
+        "the spring of joint 'a_joint'",
+    ),
     "ends of a plane": (beside(joint=joints.Planar()), "the ends of joint 'a_joint'"),
     "ends in the air": (beside(joint=joints.Free()), "the ends of joint 'a_joint'"),
     "motor of a plane": (
@@ -407,6 +429,10 @@ LEFT_OUT = {
     "gear of a plane": (
         beside(joint=joints.Planar(), limits=None, gear_ratio=2.0),
         "the motor of joint 'a_joint'",
+    ),
+    "motor that is off": (
+        beside(limits=pp.Limits(-1, 1, effort=0.0)),
+        "the effort 0 of joint 'a_joint'",
     ),
     "closure": (closed, "closure 'p--in'"),
     "coupling": (coupled, "coupling 'cam'"),

@@ -121,6 +121,7 @@ def test_limits_and_what_acts_in_a_joint_are_kept(read):
         ("<lower>-1e17</lower><upper>2</upper>", pp.Limits(upper=2.0)),
         ("<effort>-1</effort><velocity>-1</velocity>", pp.Limits()),
         ("<effort>1e16</effort><velocity>2</velocity>", pp.Limits(velocity=2.0)),
+        ("<effort>0</effort>", pp.Limits(effort=0.0)),
         ("<stiffness>1e8</stiffness><dissipation>1</dissipation>", pp.Limits()),
     ],
 )

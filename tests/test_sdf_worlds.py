@@ -372,3 +372,10 @@ def test_world_of_nothing_but_missing_models_says_which(world):
         ModelError, match=r"<world 'w'> has no <link>; its <include> of line 3: .*sun"
     ):
         world(text)
+
+
+def test_a_machine_on_joints_of_the_world_cannot_be_freed(read):
+    body = link("a", SOLID) + joint("j", "world", "a")
+    with pytest.raises(pp.InputError, match=r"base='free': every link of .*trial.sdf hangs on"):
+        read(body, base="free")
+    assert read(body).nv == 1

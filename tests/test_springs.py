@@ -187,15 +187,19 @@ def test_euler_brings_a_spring_to_rest_that_it_cannot_follow(stiffness, backend)
     assert distances.max() <= 0.1 + 1e-12 and distances[-1] < 1e-12
 
 
-def test_euler_leaves_springs_alone_that_it_can_follow():
-    """v1 = v - h k/m x, x1 = x + h v1: no spring is ahead, and the energy goes on for ever."""
+def test_euler_lets_springs_swing_on_that_it_can_follow():
+    """(m + h^2 k/4) (v1 - v) = -h k x, x1 = x + h v1: with the points between as configurations,
+    the trapezoidal rule, which keeps m v^2/2 + k (x - h v/2)^2/2 for ever."""
     h, m, k = 1e-3, 0.01, 9e3  # s = h^2 k/m = 0.9
-    motion = pp.simulate(light(k), [0.6], duration=0.05, dt=h, integrator="euler")
+    motion = pp.simulate(light(k), [0.6], duration=2.0, dt=h, integrator="euler")
     x, v = 0.1, 0.0
-    for q in motion.q[:, 0]:
+    for q in motion.q[:50, 0]:
         assert q - 0.5 == pytest.approx(x, abs=1e-12)
-        v -= h * k / m * x
+        v -= h * k / (m + h * h * k / 4) * x
         x += h * v
+    between = motion.q[1:, 0] - 0.5 - h / 2 * motion.v[1:, 0]
+    kept = m / 2 * motion.v[1:, 0] ** 2 + k / 2 * between**2
+    assert np.ptp(kept) < 1e-10 * kept[0]
 
 
 def test_stiff_spring_and_strong_damping_creep_to_rest():
@@ -236,5 +240,50 @@ def test_motion_that_runs_away_because_of_a_spring_says_so():
         )
         assert "integrator='midpoint' or 'euler'" in str(caught.value)
         ask()
-    free = pp.simulate(light(1e3), [0.6], duration=0.1)
-    assert free.about["integrator"] == "rk4"
+
+
+@pytest.mark.parametrize(("s", "chosen"), [(0.029, "rk4"), (0.031, "midpoint"), (0.5, "midpoint")])
+def test_who_names_no_integrator_keeps_the_energy_of_a_spring(s, chosen):
+    """Two seconds of s = h^2 k/m: of "rk4", s^3/72 of the energy is lost in a step."""
+    motion = pp.simulate(light(0.01 * s * 1e6), [0.6], duration=2.0, backend="llvm")
+    assert motion.about["integrator"] == chosen
+    assert abs(motion.energy[-1] / motion.energy[0] - 1.0) < 1e-3
+
+
+def carriage(slides):
+    """Slides of 1 kg on a carriage of 20 g: each spring has s = 0.95 at steps of 1 ms."""
+    builder = pp.ModelBuilder("carriage", gravity=(0, 0, 0))
+    builder.add_body("carriage", joint=joints.Prismatic(Z), mass=0.02)
+    mobility = 1.0 / 1.0 + 1.0 / 0.02  # a force at a slide moves it and the carriage apart
+    for k in range(slides):
+        builder.add_body(
+            f"{k}", "carriage", joints.Prismatic(Z), mass=1.0, stiffness=0.95e6 / mobility
+        )
+    return builder.build()
+
+
+@pytest.mark.parametrize("slides", [6, 12])
+def test_modes_that_are_stiffer_than_each_spring_are_followed(slides):
+    """The stiffest is about the sum of all: no slide is, and rk4 would end beyond all bounds."""
+    model = carriage(slides)
+    q = np.array([0.0, *[0.01] * slides])
+    K = np.diag([0.0, *[joint.stiffness for joint in model.joints[1:]]])
+    modes = np.linalg.eigvals(1e-6 * pp.mass_matrix_inverse(model, q) @ K).real
+    assert 0.9 * 0.95 * slides < modes.max() < 0.95 * slides
+    motion = pp.simulate(model, q, duration=0.5)
+    assert motion.about["integrator"] == "midpoint"
+    assert np.ptp(motion.energy) < 1e-9 * motion.energy[0]
+    bounded = pp.simulate(model, q, duration=0.5, integrator="euler")
+    assert np.abs(bounded.q).max() < 0.04
+
+
+def test_euler_is_stable_where_springs_grow_stiffer_beside_the_mass():
+    """A mass slides inward on a sprung hinge: from s = 0.9 on, and to ten thousand times that."""
+    builder = pp.ModelBuilder("skater", gravity=(0, 0, 0))
+    builder.add_body("arm", mass=1e-3, inertia=(1e-5,) * 3, stiffness=0.9e6 * 0.25)
+    builder.add_body("mass", "arm", joints.Prismatic((1, 0, 0)), mass=1.0, inertia=(1e-5,) * 3)
+    motion = pp.simulate(
+        builder.build(), [1e-4, 0.5], [0.0, -1.0], duration=0.9, integrator="euler"
+    )
+    assert motion.q[:, 1].min() < 1e-2
+    assert motion.energy.max() < 2.0 * motion.energy[0]

@@ -306,7 +306,7 @@ def test_free_joint_finds_another_name_where_root_is_taken(read):
 
 
 def test_what_a_machine_does_not_need_is_ignored(read):
-    extra = """<material name="grey"/><gazebo reference="tip"><x/></gazebo>
+    extra = """<material name="grey"/><gazebo reference="tip"><mu1/></gazebo>
       <transmission name="t"><joint name="j"/><actuator name="m"/></transmission>"""
     shapes = "<visual><geometry/></visual><collision><geometry/></collision>"
     body = arm('<calibration rising="0"/><safety_controller k_velocity="1"/>') + extra

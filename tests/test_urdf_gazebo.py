@@ -40,6 +40,9 @@ SETTINGS = {
     "moved by forces": gazebo("<kinematic>0</kinematic>", "tip") + gazebo("<static>false</static>"),
     "plugin": gazebo('<plugin name="control" filename="libcontrol.so"><mimic/></plugin>'),
     "feedback": gazebo("<provideFeedback>true</provideFeedback>", "j"),
+    "seen": gazebo('<sensor name="eye"><pose>0 0 1 0 0 0</pose><link/></sensor>', "tip"),
+    "of old": gazebo('<sensor:camera name="c"><axis/></sensor:camera><controller:imu/>', "tip"),
+    "fixed joint": gazebo("<preserveFixedJoint>true</preserveFixedJoint>", "j"),
 }
 
 
@@ -70,6 +73,31 @@ REFUSED = {
         + gazebo("<springStiffness>2</springStiffness>", "j"),
         "joint 'j' has a <springStiffness> already",
     ),
+    "spring of no number": (
+        gazebo("<springStiffness/>", "j"),
+        "<springStiffness> is empty; write <springStiffness>...</springStiffness>",
+    ),
+    "spring of a bad number": (
+        gazebo('<springReference value="here"/>', "j"),
+        '<springReference value="here">: expected one number',
+    ),
+    "damping of a link": (
+        gazebo("<dampingFactor>0.5</dampingFactor>", "tip"),
+        "links are not damp",
+    ),
+    "decay": (
+        gazebo("<velocity_decay><linear>1</linear></velocity_decay>", "tip"),
+        "links are not",
+    ),
+    "mass": (gazebo("<inertial><mass>9</mass></inertial>", "tip"), "<inertial> is read outside of"),
+    "dynamics": (
+        gazebo("<axis><dynamics><damping>3</damping></dynamics></axis>", "j"),
+        "<axis> is read outside of <gazebo> alone",
+    ),
+    "placed": (gazebo("<pose>0 0 3 0 0 0</pose>"), "the root is at the world's origin, and every"),
+    "link": (gazebo('<link name="extra"/>'), "<link> is read outside of <gazebo> alone"),
+    "model": (gazebo('<model name="extra"/>'), "<model> is read outside of <gazebo> alone"),
+    "static of old": (gazebo("<setStaticFlag>true</setStaticFlag>"), "the machine moves; base="),
     "old joint": (gazebo("<joint:hinge name='h'/>"), "such a joint is not read, only a <joint> of"),
     "joint in a joint": (gazebo("<joint name='h'/>", "j"), "such a joint is not read, only a <jo"),
 }
@@ -94,6 +122,75 @@ def test_plugin_for_a_joint_that_has_a_mimic_loses_nothing(read):
     model = read(body + gazebo(MIMIC.format("m", "libmimic.so")), strict=True)
     assert model.report.remarks == ()
     assert model.nq == 1
+    body = body.replace('<mimic joint="j"/>', '<mimic joint="j" multiplier="-2" offset="0.5"/>')
+    told = "<multiplier> -2.0 </multiplier><offset>5e-1</offset></plugin>"
+    plugin = MIMIC.format("m", "libmimic.so").replace("</plugin>", told)
+    assert read(body + gazebo(plugin), strict=True).report.remarks == ()
+
+
+OTHERWISE = {
+    "another leader": ("<joint>k</joint><mimicJoint>k</mimicJoint>", "'k' follows otherwise by"),
+    "multiplier": (
+        "<joint>j</joint><mimicJoint>k</mimicJoint><multiplier>-5</multiplier>",
+        "'k' follows otherwise by its <mimic>, in line 9",
+    ),
+    "no number": (
+        "<joint>j</joint><mimicJoint>k</mimicJoint><multiplier>two</multiplier>",
+        "'k' follows otherwise by its <mimic>, in line 9",
+    ),
+    "offset": (
+        "<joint>j</joint><mimicJoint>k</mimicJoint><offset>0.1</offset>",
+        "'k' follows otherwise by its <mimic>, in line 9",
+    ),
+    "a second follower": (
+        "<joint>j</joint><mimicJoint>k</mimicJoint><mimicJoint>j</mimicJoint>",
+        "give 'j' a <mimic>",
+    ),
+    "an unknown follower": ("<joint>j</joint><mimicJoint>x</mimicJoint>", "give 'x' a <mimic>"),
+    "none": ("<joint>j</joint>", "give them a <mimic>"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERWISE)
+def test_plugin_that_tells_more_than_the_mimic_is_refused(read, case):
+    inside, said = OTHERWISE[case]
+    body = arm() + link("b") + joint("k", "tip", "b", '<mimic joint="j"/>')
+    body += gazebo(f'<plugin name="m" filename="libmimic.so">{inside}</plugin>')
+    (line,) = read(body).report.remarks
+    assert line.status == "refused" and said in line
+    with pytest.raises(pp.ModelError, match=r"trial\.urdf:10: a plugin lets joints follow others"):
+        read(body, strict=True)
+
+
+# -- what nobody knows -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reference", [None, "tip", "j"])
+@pytest.mark.parametrize("around", ["", "<mu1>1</mu1>", "<springStiffness>1</springStiffness>"])
+def test_what_is_unknown_is_told_and_refused_when_strict(read, around, reference):
+    """Whatever stands beside it: a typing error in a spring, a word of another simulator."""
+    if "spring" in around and reference != "j":
+        around = "<material>Red</material>"
+    body = arm() + gazebo(around + '<springStifness>1</springStifness><frame name="f"/>', reference)
+    lines = read(body).report.remarks
+    assert [line.split(": ", 1)[1] for line in lines] == [
+        "<springStifness> is unknown and ignored in <gazebo>",
+        "<frame 'f'> is unknown and ignored in <gazebo>",
+    ]
+    assert {line.status for line in lines} == {"ignored"}
+    with pytest.raises(pp.ModelError, match=r":7: <springStifness> is unknown in <gazebo>, where"):
+        read(body, strict=True)
+
+
+def test_where_a_joint_starts_is_a_remark(read):
+    text = gazebo("<initial_joint_position>0.3</initial_joint_position>", "j")
+    (line,) = read(arm() + text, strict=True).report.remarks
+    assert line.status == "ignored" and "joint 'j' starts at 0.3 there; here it starts" in line
+
+
+@pytest.mark.parametrize("reference", ["", " "])
+def test_reference_to_nothing_is_none(read, reference):
+    assert len(read(TREE + gazebo(loop(), reference), strict=True).closures) == 1
 
 
 # -- loops -----------------------------------------------------------------------------
@@ -155,14 +252,71 @@ def test_joint_of_sdf_closes_the_loop_that_it_closes_in_sdf(tmp_path, read, type
     assert model.is_closed and model.report.remarks == ()
 
 
-def test_limits_of_a_loop_are_ignored_and_its_losses_refused(read):
-    axis = "<axis><xyz>0 1 0</xyz><limit><lower>0</lower></limit>{}</axis><physics/>"
-    text = gazebo(loop(axis.format("<dynamics><damping>0</damping></dynamics>")))
-    assert read(TREE + text, strict=True).report.remarks == ()
-    model = read(TREE + gazebo(loop(axis.format("<dynamics><damping>2</damping></dynamics>"))))
-    (line,) = model.report.remarks
-    assert "<dynamics>: refused: joint 'loop' closes a loop, and so is without its damping" in line
+OF_AXIS = {
+    "limits": "<limit><lower>-1</lower><upper>1</upper><effort>5</effort></limit>",
+    "no limits": "<limit><lower>-1e16</lower><upper>inf</upper><stiffness>1</stiffness></limit>",
+    "losses": "<dynamics><damping>2</damping><friction>0</friction></dynamics>",
+    "spring": """<limit><velocity>1</velocity></limit><dynamics><spring_reference>1
+      </spring_reference><spring_stiffness>3</spring_stiffness></dynamics>""",
+    "no losses": "<dynamics><damping>0</damping><spring_reference>1</spring_reference></dynamics>",
+    "start": "<initial_position>0.5</initial_position>",
+}
+
+
+@pytest.mark.parametrize("case", OF_AXIS)
+def test_loop_is_without_what_it_is_without_in_sdf(tmp_path, read, case):
+    text = loop(f"<axis><xyz>0 1 0</xyz>{OF_AXIS[case]}</axis><physics/>")
+    model = read(TREE + gazebo(text))
+    (tmp_path / "trial.sdf").write_text(SDF_TREE.format(i=SDF_INERTIA, loop=text))
+    own, expected = (
+        [(line.status, line.split(": ", 1)[1]) for line in each.report.remarks]
+        for each in (model, pp.load(tmp_path / "trial.sdf"))
+    )
+    assert own == expected
+    assert [status for status, _ in own] == {
+        **{"limits": ["ignored"], "losses": ["refused"], "spring": ["ignored", "refused"]},
+        "start": ["ignored"],
+    }.get(case, [])
     assert len(model.closures) == 1
+    if "refused" in dict(own):
+        with pytest.raises(pp.ModelError, match="joint 'loop' closes a loop, and so is without"):
+            read(TREE + gazebo(text), strict=True)
+
+
+MISTAKEN = {
+    "pose": (
+        '<pose relativ_to="a">1 0 0 0 0 0</pose>' + AXIS,
+        "the attribute 'relativ_to' of <pos",
+    ),
+    "part": ("<psoe>1 0 0 0 0 0</psoe>" + AXIS, "<psoe> is unknown in <joint 'loop'>"),
+    "axis": ("<axis><xyz>0 1 0</xyz><dinamics/></axis>", "<dinamics> is unknown in <axis>"),
+    "xyz": ('<axis><xyz in="a">0 1 0</xyz></axis>', "the attribute 'in' of <xyz> is unknown"),
+    "limit": (
+        "<axis><xyz>0 1 0</xyz><limit><lowr/></limit></axis>",
+        "<lowr> is unknown in <limit>",
+    ),
+    "dynamics": (
+        "<axis><xyz>0 1 0</xyz><dynamics><dampin>1</dampin></dynamics></axis>",
+        "<dampin> is unknown in <dynamics>",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKEN)
+def test_what_is_unknown_in_a_loop_is_refused_when_strict(read, case):
+    inside, said = MISTAKEN[case]
+    (line,) = read(TREE + gazebo(loop(inside))).report.remarks
+    assert "is unknown and ignored" in line
+    with pytest.raises(pp.ModelError) as caught:
+        read(TREE + gazebo(loop(inside)), strict=True)
+    assert said in str(caught.value)
+
+
+def test_what_is_unknown_in_a_spring_is_refused_when_strict(read):
+    body = arm() + gazebo('<springStiffness unit="N m">3</springStiffness>', "j")
+    assert read(body).joint("j").stiffness == 3.0
+    with pytest.raises(pp.ModelError, match="the attribute 'unit' of <springStiffness> is unknown"):
+        read(body, strict=True)
 
 
 INCOMPLETE = {

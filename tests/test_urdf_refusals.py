@@ -69,8 +69,9 @@ REFUSALS = {
         f'{HINGE}</joint>\n<joint name="k" type="fixed">\n{ENDS}</joint>',
         10,
         "link 'tip' has two parents: joint 'k' carries it, and so does joint 'j' of line 4; "
-        "URDF has no loops: write the machine as SDF, or leave one of the joints out and close the "
-        "loop by ModelBuilder.add_model and add_closure",
+        "URDF itself has no loops: write one of the two as a <joint> of SDF in a <gazebo>, or the "
+        "machine as SDF; or leave one out and close the loop by ModelBuilder.add_model and "
+        "add_closure",
     ),
     "two roots": (TIP, 3, "2 links have no parent: 'base', 'tip'"),
     "circle": (

@@ -234,6 +234,13 @@ def test_limits_of_newer_versions_are_known(read):
     assert read(arm(inside), strict=True).report.remarks == ()
 
 
+def test_effort_zero_is_taken_for_no_limit_and_said(read):
+    model = read(arm('\n<limit upper="1" effort="0"/>'), strict=True)
+    assert model.joint("j").limits == pp.Limits(0.0, 1.0)
+    (line,) = model.report.remarks
+    assert line.endswith("trial.urdf:7: joint 'j': effort 0 is taken for no limit")
+
+
 @pytest.mark.parametrize(
     ("inside", "said"),
     [

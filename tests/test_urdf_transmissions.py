@@ -185,7 +185,44 @@ def test_motors_of_joints_that_no_motor_turns_are_ignored(read, type):
     ],
 )
 def test_numbers_that_are_none_are_refused_with_their_line(read, motor, said):
+    """The machine loads without that motor."""
+    model = read(geared(motor))
+    assert (model.joint("j").gear_ratio, model.joint("j").rotor_inertia) == (1.0, 0.0)
+    (line,) = model.report.remarks
+    assert line.status == "refused" and line.element == "<transmission 't'>"
+    assert said in line and "refused: line 10: " in line
     with pytest.raises(pp.ModelError) as caught:
-        read(geared(motor))
+        read(geared(motor), strict=True)
     assert "trial.urdf:10: " in str(caught.value)
-    assert said in str(caught.value)
+    assert said in str(caught.value) and str(caught.value).endswith("; strict=False leaves it out")
+
+
+BROKEN = {
+    "two actuators": (
+        "<joint name='j'/><actuator name='a'/>\n<actuator name='b'/>",
+        "line 8: a second <actuator> in <transmission>, the first is in line 7",
+    ),
+    "no name": ("<joint/>", '<joint> needs a name="..."'),
+    "fraction": (
+        "<joint name='j'/><actuator name='a'>" + reduction("1/50") + "</actuator>",
+        "<mechanicalReduction>1/50</mechanicalReduction>: expected one number",
+    ),
+    "rotor of a differential": (
+        "<type>DifferentialTransmission</type><joint name='j'/><actuator name='a'>"
+        "<drake:rotor_inertia value='bad'/></actuator>",
+        '<drake:rotor_inertia value="bad">: expected one number',
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_transmission_is_refused_and_the_next_one_counts(read, case):
+    inside, said = BROKEN[case]
+    broken = f"<transmission>{inside}</transmission>\n"
+    model = read(arm() + broken + geared(reduction("50")).removeprefix(arm()))
+    assert model.joint("j").gear_ratio == 50.0
+    (line,) = model.report.remarks
+    assert line.status == "refused" and said in line
+    with pytest.raises(pp.ModelError) as caught:
+        read(arm() + broken, strict=True)
+    assert said.removeprefix("line 8: ") in str(caught.value)

@@ -30,7 +30,7 @@ def at_their_limits(motion: Trajectory) -> str:
     shares = {}
     for joint in motion.model.leaders:
         effort = joint.limits.effort
-        if 0.0 < effort < np.inf:  # zero means none
+        if 0.0 < effort < np.inf:  # zero: a motor that is switched off
             is_full = np.abs(motion.tau[:, joint.v]) >= (1.0 - 1e-9) * effort
             shares[joint.name] = float(is_full.any(axis=-1).mean())
     shares = {name: share for name, share in shares.items() if share > 0.0}

@@ -53,6 +53,13 @@ def assemble(parts: Parts) -> Model:
         for link, (parent, _), inertia in zip(moving, places, inertias[1:], strict=True)
     )
     joints = _joints(moving, places, _find_leaders(parts, moving))
+    closures = list(_placed_closures(parts, homes))
+    rigid = [each for each in closures if each.first.body == each.second.body]
+    remarks = (
+        *parts.remarks,
+        *_idle_remarks(parts, bodies, joints),
+        *_rigid_remarks(parts, rigid),
+    )
     return Model(
         parts.name,
         bodies,
@@ -60,10 +67,10 @@ def assemble(parts: Parts) -> Model:
         tuple(Frame(name, *homes[name]) for name in (*(x.name for x in welded), *parts.frames)),
         parts.gravity,
         inertias[0],
-        _report(parts, [*parts.remarks, *_idle_remarks(parts, bodies, joints)]),
+        _report(parts, remarks),
         tuple(_placed_visuals("add_visuals", parts.visuals, homes)),
         tuple(_placed_visuals("add_collisions", parts.collisions, homes)),
-        tuple(_placed_closures(parts, homes)),
+        tuple(each for each in closures if each not in rigid),
         tuple(_numbered_couplings(parts, joints)),
         {name: _keyframe(parts, name, joints) for name in parts.keyframes},
     )
@@ -246,6 +253,20 @@ def _idle_remarks(parts: Parts, bodies: Sequence[Body], joints: Sequence[Joint])
         for k in _find_idle(bodies, joints)
         if bodies[k].name not in parts.told
     ]
+
+
+def _rigid_remarks(parts: Parts, closures: Sequence[Closure]) -> list[Remark]:
+    """A line for each closure that holds nothing, for both its ends are on one body."""
+    found = []
+    for each in closures:
+        ends = f"both its ends, {each.first.link!r} and {each.second.link!r}"
+        fault = f"{ends}, are on the same body, or on the world"
+        if parts.strict:
+            text = f"{fault}; leave it out, or let strict=False do so"
+            raise parts.refusal(each.name, "closure", text, "closure")
+        place = parts.where(each.name, "closure")
+        found.append(Remark("refused", f"closure {each.name!r}: {fault}; it is left out", place))
+    return found
 
 
 def _find_idle(bodies: Sequence[Body], joints: Sequence[Joint]) -> Iterator[int]:

@@ -224,21 +224,35 @@ def _remarks(model: Model, faults: Iterable[tuple[int, str]]) -> list[Remark]:
         places = _places(model.report) if places is None else places
         name = model.bodies[k].name
         link = name.partition("@")[0]  # of LINK@JOINT, as bodies are called at joints elsewhere
-        labels = [label_of(tag, each) for each in (name, link) for tag in CARRIERS]
+        labels = [label_of(tag, each) for each in (name, link, _own(link)) for tag in CARRIERS]
         place = next((places[label] for label in labels if label in places), None)
         found.append(Remark("implausible", f"body {name!r}: {fault}", place))
     return found
 
 
-def _places(report: Iterable[Remark]) -> dict[str, Place]:
-    """Where a file tells inertias, by the link's label: at its <inertial>, or at the link."""
-    found: dict[str, Place] = {}
+def _own(name: str) -> str:
+    """What a link is called in its own model: of `outer::inner::link` the last."""
+    return name.rpartition("::")[2]
+
+
+def _places(report: Iterable[Remark]) -> dict[str, Place | None]:
+    """Where a file tells inertias, by the link's label: at its <inertial>, or at the link.
+
+    None where several are called so: models in models may repeat names.
+    """
+    found: dict[str, Place | None] = {}
+    heads: dict[str, Place] = {}  # where the links themselves stand
     link = ""
     for line in report:
+        place = line.file, line.line
         if line.element == "<inertial>" and link:
-            found[link], link = (line.file, line.line), ""
+            found[link], link = place, ""
         elif line.element.startswith(_LABELS):
             link = ""
-            if not line.element.startswith("<joint") and line.element not in found:
-                link, found[line.element] = line.element, (line.file, line.line)
+            if line.element.startswith("<joint"):
+                continue
+            if line.element not in heads:
+                link, found[line.element], heads[line.element] = line.element, place, place
+            elif heads[line.element] != place:
+                found[line.element] = None
     return found

@@ -60,6 +60,9 @@ class Remark(str):
         made.notable = status in NOTABLE if notable is None else notable
         return made
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remark_of, _parts(self)
+
 
 class Report(Sequence[Remark]):
     """What became of each part of a file, in its order, and what is odd about it.
@@ -166,7 +169,7 @@ class Report(Sequence[Remark]):
         return hash(self._lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _report_of, ([_parts(line) for line in self._lines],)
+        return Report, (self._lines,)
 
 
 NOTHING = Report()
@@ -182,11 +185,10 @@ def _parts(line: Remark) -> tuple[Any, ...]:
     return str(line), line.status, line.file, line.line, line.element, line.notable
 
 
-def _report_of(parts: Sequence[tuple[Any, ...]]) -> Report:
-    """A report that was pickled."""
-    lines = []
-    for text, status, file, number, element, notable in parts:
-        line = Remark(status, text, None, element, notable)
-        line.file, line.line = file, number
-        lines.append(line)
-    return Report(lines)
+def _remark_of(
+    text: str, status: Status, file: str, number: int, element: str, notable: bool
+) -> Remark:
+    """A remark that was pickled."""
+    line = Remark(status, text, None, element, notable)
+    line.file, line.line = file, number
+    return line

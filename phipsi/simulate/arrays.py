@@ -157,17 +157,16 @@ class ArrayStepper:
         if self.method.implicit or not (forces.damping.any() or forces.pull):
             return SMALLER
         felt = mobility(model, self._first).reshape(-1, model.nv)
-        strong, stiff = (
-            x.any(axis=0) for x in (forces.too_strong(felt, h), forces.too_stiff(felt, h))
-        )
+        strong = forces.too_strong(felt, h).any(axis=0)
         if strong.any():
             joint = joint_of(model, int(np.argmax(strong)), "v")
             return (
                 f"the damping of joint {joint.name!r} acts within less than a step: take "
                 "integrator='euler' or 'midpoint', which solve for it, or losses=False"
             )
-        if stiff.any():
-            joint = joint_of(model, int(np.argmax(stiff)), "v")
+        if forces.too_stiff(felt, h, most=1.0).any():
+            stiffest = np.argmax(forces.swings(felt, h).max(axis=0))
+            joint = joint_of(model, int(stiffest), "v")
             return (
                 f"the spring of joint {joint.name!r} swings within a few steps: take "
                 "integrator='midpoint' or 'euler', which solve for it, or a smaller dt"

@@ -12,12 +12,16 @@ solve for them: v' = Mass^-1 (tau - C - r v) is taken with speeds ahead of v, v 
 adds to the mass operator, (Mass + x h r) v' = tau - C - r v, and is O(N) as before. The r of
 friction is that of the speeds before the step.
 
-Springs k may be as stiff. Of "euler" they are taken at the configuration y h (v + h v') ahead,
-which adds y h^2 k to the mass operator. With s = h^2 k (Mass^-1)_jj of a joint, its steps are
-stable for s < 4 + 2 y s. So y is 0 unless a spring swings within a few steps, s > 1, then
-1 - 1/s: such a spring comes to rest at once, and rings no more. Of "midpoint", h^2 k/4 is added
-to the mass operator and taken off with the acceleration that the iteration has: this changes
-its pace, not its end.
+Springs k may be as stiff. Let s = h^2 k (Mass^-1)_jj, the square of what a spring alone swings by
+in a step, in radians. The modes of all together, of which joints on a light body have stiffer
+ones than each, are bounded by the sum of s, the trace of h^2 Mass^-1 K. "euler" adds h^2 k/4 to
+the mass operator: its steps are then those of the trapezoidal rule for springs, stable for any k
+and any Mass, so not only for the one at the beginning, and springs swing on. Where s > 1 then, they
+cannot be followed, and are taken at the configuration y h (v + h v') ahead, y = 1 - 1/s, which
+adds y h^2 k and takes off y h k v: such a spring comes to rest. With both, steps are stable as
+long as what is added is h^2 k (1/4 + y/2) or more. Of "midpoint", h^2 k/4 is added to the mass
+operator and taken off with the acceleration that the iteration has: this changes its pace, not
+its end.
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ from phipsi.simulate.springs import Springs
 from phipsi.simulate.vectors import each, limited
 
 SLIP = 1e-4  # speed, rad/s or m/s: at least so much
+STIFF = 0.03  # rad^2: of springs that swing so far in a step, "rk4" keeps 0.999 for 2,000 steps
 
 
 @dataclass(frozen=True)
@@ -110,11 +115,11 @@ class Forces:
 
     @cached_property
     def efforts(self) -> np.ndarray:
-        """The largest force of each motor; infinite where the file gives none, or zero."""
+        """The largest force of each motor; infinite where the file gives none."""
         efforts = np.full(self.model.nv, np.inf)
         if self.limits:
             for joint in self.model.leaders:
-                efforts[joint.v] = joint.limits.effort or np.inf
+                efforts[joint.v] = joint.limits.effort
         return efforts
 
     @property
@@ -147,13 +152,17 @@ class Forces:
         """
         return h * mobility * self.damping > rates
 
-    def too_stiff(self, mobility: np.ndarray, h: float) -> np.ndarray:
-        """Of which speeds the spring swings within a few steps of length h: a radian in each.
+    def swings(self, mobility: np.ndarray, h: float) -> np.ndarray:
+        """s: of each speed the square of what its spring swings by in a step, in radians."""
+        return h * h * mobility * self.stiffness
 
-        Runge and Kutta lose a part of the energy in a hundred there, and go beyond all bounds
-        at almost three times the length.
+    def too_stiff(self, mobility: np.ndarray, h: float, most: float = STIFF) -> np.ndarray:
+        """Whether the springs together may swing by a root of more than that in a step.
+
+        Of a mode that swings by the root of s, Runge and Kutta lose s^3/72 of the energy in each
+        step, and go beyond all bounds at s = 8. No mode has more than the sum over the springs.
         """
-        return h * h * mobility * self.stiffness > 1.0
+        return self.swings(mobility, h).sum(axis=-1) > most
 
     def motors(self, machine: Mechanism, q: Any, v: Any, given: Mapping[str, Any]) -> Any:
         """The forces of the motors: what is given, and the law."""
@@ -214,8 +223,8 @@ class Forces:
             return pull, None
         h, k = given["h"], self.stiffness
         if ahead == 1.0:
-            k = k * each(_stiff, h * h * given["mobility"] * k)
-            return pull - h * k * before, h * h * k
+            y = each(_stiff, h * h * given["mobility"] * k)
+            return pull - h * y * k * before, h * h * k * each(_heavier, y)
         return pull + (0.5 * h) * k * (v - before), (0.25 * h) * h * k
 
     def energies(self, machine: Mechanism, q: Any, v: Any) -> tuple[Any, ...]:
@@ -235,3 +244,8 @@ def _damped(z: Scalar) -> Scalar:
 def _stiff(s: Scalar) -> Scalar:
     """y: how far ahead a spring is taken that swings by the root of s, in radians, in a step."""
     return 1.0 - 1.0 / maximum(s, 1.0)
+
+
+def _heavier(y: Scalar) -> Scalar:
+    """What a spring adds to the mass operator, of its h^2 k: the least that is always stable."""
+    return maximum(y, 0.25 + 0.5 * y)

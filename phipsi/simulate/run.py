@@ -42,7 +42,7 @@ def simulate(
     - "dopri": Dormand and Prince, order 5, with steps that keep the error of each within the
       tolerance; states between steps by their interpolation, order 4.
     - "euler": semi-implicit, order 1. It solves for losses, which may be as strong as they like,
-      and for springs that it could not follow.
+      and for springs; those that it cannot follow come to rest.
     - "midpoint": implicit midpoint, order 2, which keeps the energy to roundoff: it changes by the
       work of motors and losses only. It solves for losses and springs too.
 
@@ -55,8 +55,8 @@ def simulate(
             row for each step; a law of `pp.control`, which becomes part of the machine code; a
             function of (t, q, v), asked once for each step, or by "dopri" at every stage.
         integrator: its name; None for "rk4", or where the damping of a joint acts within less
-            than a step, as on light fingers, or its spring swings within a few, "midpoint", or
-            "euler" if the damping is very strong.
+            than a step, as on light fingers, or springs swing by more than a sixth of a radian in
+            a step, "midpoint", or "euler" if the damping is very strong.
         dt: s; the length of a step, or for "dopri" the time between kept states. It is shortened
             to fit the duration.
         every: every so many states are kept, and the last.

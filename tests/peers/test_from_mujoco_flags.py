@@ -108,6 +108,9 @@ def test_motors_are_switched_off_by_their_group():
     peer.opt.disableactuator = 1 << 4
     data, model = forces(peer), pp.from_mujoco(peer)
     assert data.qfrc_actuator[0] == model.joint("turn").limits.effort == 0.0
+    pushed = np.full(model.nv, 5.0)
+    moved = pp.simulate(model.opened(), model.neutral(), duration=0.01, control=pushed)
+    assert (moved.tau[:, model.joint("turn").v] == 0.0).all()
     assert model.joint("turn").damping == pytest.approx(2.0 + 3**2 * 1.0)
     assert model.report.remarks == (
         "motors: switched off by a flag of the model, so their greatest force is zero",

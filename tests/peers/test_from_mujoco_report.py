@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 from peers.mjcf_machines import path_of
-from peers.mujoco_bridge import error, leg, pose, state
+from peers.mujoco_bridge import error, leg, pose, read, state
 
 import phipsi as pp
 from phipsi.model.peers.mujoco.machine import convert
@@ -217,9 +217,35 @@ def test_what_does_not_move_the_machine_is_told():
         "2 sensors: ignored, of no concern to motion",
     ):
         assert text in model.report.ignored
-    assert (
-        "actuator 'servo': its inertia, damping and limits are those of 'turn'" in model.report.used
+    assert "actuator 'servo': used, its control law is ignored; forces are given as tau" in (
+        model.report.used
     )
+    assert not [line for line in model.report.ignored if "servo" in line]
+
+
+def test_what_keyframes_have_beside_states_is_told():
+    key = '<key name="k" time="2" ctrl="1" mpos="1 2 3"/> <key name="plain"/>'
+    rest = f'<actuator> <motor joint="turn"/> </actuator> <keyframe> {key} </keyframe>'
+    kept = [line for line in pp.from_mujoco(odd(rest=rest)).report.kept if "keyframe" in line]
+    assert kept == ["keyframe 'k': kept without its time, mpos, ctrl"]
+
+
+def test_bodies_that_sleep_at_first_are_told():
+    for flag, count in (("enable", 1), ("disable", 0)):
+        option = f'<option> <flag sleep="{flag}"/> </option>'
+        remarks = pp.from_mujoco(odd(option, body='sleep="init"')).report.remarks
+        assert len([line for line in remarks if "body 'stick': it sleeps there" in line]) == count
+
+
+def test_friction_of_a_free_joint_is_told():
+    free = '<body name="b"> <joint name="j" type="free" frictionloss="2"/> <geom size="1"/> </body>'
+    peer = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{free}</worldbody></mujoco>")
+    (line,) = pp.from_mujoco(peer).report.remarks
+    assert line.startswith("joint 'j' is free and has a frictionloss; MuJoCo's acts along the axes")
+
+
+def test_a_compiled_model_does_not_know_where_meshes_were():
+    assert any("refpos" in line for line in pp.from_mujoco(read("hand")).report.kept)
 
 
 def test_a_keyframe_may_put_followers_elsewhere():

@@ -50,10 +50,10 @@ def test_limits_and_losses_are_kept():
     peer.friction = np.array([0.5, 0.6, 0.7, 0.7, 0.7])
     model = pp.from_pinocchio(peer)
     first, second, third = (model.joint(f"joint {i}") for i in range(3))
-    assert first.limits == pp.Limits(-1.0, 1.5, 3.0, 0.0)
+    assert first.limits == pp.Limits(-1.0, 1.5, 3.0)
     assert second.limits == pp.Limits(effort=1.0)
     assert third.limits == pp.Limits(velocity=2.0, effort=4.0)
-    assert not model.report.remarks
+    assert model.report.remarks == ("joint 'joint 0': effort 0 is taken for no limit",)
     assert [x.damping for x in (first, second, third)] == [0.1, 0.2, 0.3]
     assert [x.friction for x in (first, second, third)] == [0.5, 0.6, 0.7]
     assert math.isinf(second.limits.velocity)

@@ -201,7 +201,7 @@ def pin_arm_of(machine):
     return pinocchio_bridge.from_model(machine).model
 
 
-def test_axes_are_compared_only_where_frames_agree():
+def test_axes_are_compared_in_the_world():
     """A frame turned half round x has its z downwards: the same joint by another axis."""
     turned = arm(joints.Revolute((0, 0, -1)), rotation=np.diag([1.0, -1.0, -1.0]))
     peer = pin_arm(pin.JointModelRZ())

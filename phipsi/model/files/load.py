@@ -31,9 +31,10 @@ def load(
 
     Every link is a body; links on fixed joints are merged into the body they
     are welded to and live on as `model.frames`. Coordinates follow the joints
-    depth-first in file order. A joint whose child already has a parent closes
-    a loop, and is an entry of `model.closures`. `model.report` tells of every
-    element of the file what became of it.
+    depth-first in file order. A joint that closes a loop is an entry of
+    `model.closures`: in SDF one whose child already has a parent, in URDF one of
+    SDF in a <gazebo>, in MJCF an equality. `model.report` tells of every element
+    of the file what became of it.
 
     What the links look like is kept in `model.visuals` and `model.collisions`.
     A mesh is named `package://robot/arm.stl`, `file:///...` or by a path from
@@ -46,7 +47,8 @@ def load(
         path: of the file. What it is written in, its root element tells.
         base: "fixed" welds the root link to the world; its mass still counts in
             `model.mass`. "free" hangs it on a free joint called "root". By default
-            it is as the file says: free in SDF, fixed in URDF, which says nothing.
+            it is as the file says: in SDF free unless it is fixed to the world, in MJCF
+            as its joints are, and in URDF, which says nothing, fixed.
         mimic: "enforce" makes mimic joints follow,
             `q = multiplier q_source + offset`, without coordinates of their own;
             "independent" frees them.

@@ -21,10 +21,11 @@ from phipsi.model.files.mjcf.files import Files
 from phipsi.model.files.mjcf.tree import Document, children
 from phipsi.model.files.xmlfile import Element
 from phipsi.model.geometry import Mesh, Visual
-from phipsi.model.inertia import HERE, Placement
+from phipsi.model.inertia import HERE, Placement, Vector3, vector3
 from phipsi.spatial import rotation_from_quaternion
 
 MOST_FOR_HULL = 2**20  # bytes of a mesh: with the square of them grows the time that a hull takes
+SKEW = 1e-9  # of a scale that is not along the axes of its mesh, by its size
 MESHES = (".stl", ".obj", ".msh")  # that MuJoCo reads
 _TYPES = {"model/stl": ".stl", "model/obj": ".obj", "model/vnd.mujoco.msh": ".msh"}
 _CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
@@ -40,7 +41,25 @@ class _File:
     name: str
     folders: tuple[str, ...]
     end: str
-    reference: Placement = HERE  # of MuJoCo's mesh in that of the file
+    reference: Placement = HERE  # of the file's mesh in MuJoCo's
+    scale: Vector3 = (1.0, 1.0, 1.0)  # of it, before it is placed so
+    is_skewed: bool = False  # whether no scale and placement make MuJoCo's mesh of it
+
+    def refer(self, mesh: Any) -> None:
+        """Find scale and placement of a mesh: MuJoCo moves its points to `S R* (x - p)`.
+
+        That is `R* S' x - S R* p`, with `S' = R S R*`, if this is diagonal.
+        """
+        quaternion = np.asarray(mesh.refquat, float)
+        norm = np.linalg.norm(quaternion)
+        w, x, y, z = (quaternion / norm if norm > 0.0 else np.eye(4)[0]).tolist()
+        R: np.ndarray = np.array(rotation_from_quaternion([x, y, z, w]))
+        S = np.diag(np.asarray(mesh.scale, float))
+        scale = R @ S @ R.T
+        off = scale - np.diag(np.diag(scale))
+        self.is_skewed = bool(np.abs(off).max() > SKEW * np.abs(scale).max())
+        self.scale = vector3("scale", np.diag(scale))
+        self.reference = Placement.of(R.T, -S @ R.T @ np.asarray(mesh.refpos, float))
 
 
 class Meshes:
@@ -54,6 +73,7 @@ class Meshes:
     def __init__(self, documents: list[Document], files: Files):
         self._files = files
         self._by_name: dict[str, _File] = {}
+        self._paths: dict[Element, str | None] = {}  # of what is to be seen
         self.hulls = False  # whether any mass is that of a hull
         for document in documents:
             folder, strips = _mesh_folder(document.root)
@@ -107,7 +127,7 @@ class Meshes:
         """A tetrahedron in place of a mesh that nothing depends on."""
         corners = _CORNERS / np.where(np.asarray(mesh.scale) == 0.0, 1.0, mesh.scale)
         if mesh.file:
-            self._by_name[mesh.file].reference = _reference(mesh)
+            self._by_name[mesh.file].refer(mesh)
             rows = "".join("v {!r} {!r} {!r}\n".format(*row) for row in corners.tolist())
             found[mesh.file] = (rows + _FACES).encode()
         else:
@@ -122,7 +142,7 @@ class Meshes:
             raise file.element.error(
                 f"masses are computed of the mesh {file.name!r}; MuJoCo reads {', '.join(MESHES)}"
             )
-        file.reference = _reference(mesh)
+        file.refer(mesh)
         mesh.file = f"{os.path.splitext(mesh.file)[0]}_read{file.end}"
         if mesh.file not in found:
             path = self._files.find(file.element, file.name, file.folders)
@@ -143,7 +163,7 @@ class Meshes:
 
     def restored(self, visuals: Iterable[Visual], notes: Notes) -> Iterator[Visual]:
         """What is to be seen, with the meshes of the files in place of MuJoCo's names."""
-        paths: dict[Element, str | None] = {}
+        paths = self._paths
         for visual in visuals:
             shape = visual.shape
             if not isinstance(shape, Mesh) or shape.path not in self._by_name:
@@ -152,10 +172,13 @@ class Meshes:
             file = self._by_name[shape.path]
             if file.element not in paths:
                 paths[file.element] = self._path(file, notes)
+                if file.is_skewed:
+                    text = f"{file.element.label} is scaled across its own axes by refquat; "
+                    notes.note(file.element, f"{text}it is drawn with the scale along them", "kept")
             path = paths[file.element]
             if path is not None:
                 place = visual.placement.then(file.reference)
-                mesh = Mesh(path, shape.scale, file.name)
+                mesh = Mesh(path, file.scale, file.name)
                 yield replace(visual, shape=mesh, placement=place)
 
     def real_names(self, text: str) -> str:
@@ -194,10 +217,3 @@ def _has_faces(data: bytes, end: str) -> bool:
     if end == ".msh":
         return len(data) < 16 or struct.unpack("<4i", data[:16])[3] != 0
     return True
-
-
-def _reference(mesh: Any) -> Placement:
-    """Of MuJoCo's mesh in that of the file: it moves points by `R*(x - refpos)`."""
-    w, x, y, z = np.asarray(mesh.refquat, float).tolist()
-    back: np.ndarray = np.array(rotation_from_quaternion([x, y, z, w])).T
-    return Placement.of(back, -back @ np.asarray(mesh.refpos, float))

@@ -67,7 +67,7 @@ def read(root: Element, how: Reading) -> Model:
     name = root.get("model") or os.path.splitext(os.path.basename(root.file))[0]
     model = convert(mj, name, how.mimic, how.strict, index.place_of)
     for line in dict.fromkeys(workshop.warnings):
-        notes.note(root, f"MuJoCo warns: {meshes.real_names(line.strip())}")
+        notes.note(root, f"MuJoCo warns: {meshes.real_names(' '.join(line.split()))}")
     notes.lines += [*index.told(model.report), *index.named()]
     return replace(
         model,
@@ -81,7 +81,8 @@ def compiled(root: Element, how: Reading) -> Any:
     """The `mujoco.MjModel` that `read` takes a machine over from.
 
     Geoms, defaults, frames and numbers are as MuJoCo reads them; what motion does not need,
-    as textures and height fields, it does not get, and no file but those that `read` opens.
+    as textures and heights of the ground, it does not get, and no file but those that `read`
+    opens.
 
     Raises:
         ModelError: for what MuJoCo does not take, with file and line.
@@ -112,6 +113,8 @@ def _build(root: Element, how: Reading, notes: Notes) -> _Built:
         for element, other in document.models.items():
             own = {"name": element.get("name") or other.root.get("model") or ""}
             added[element] = {**own, "file": names[other.root]}
+        for asset in children(document.root, "asset"):
+            added.update((field, _field(field)) for field in children(asset, "hfield"))
     writer = Writer(notes)
     text, *others = (writer.write(document.root, added) for document in documents)
     models = {f"model{k}.xml": other.encode() for k, other in enumerate(others, 1)}
@@ -119,12 +122,24 @@ def _build(root: Element, how: Reading, notes: Notes) -> _Built:
     workshop = Workshop(mujoco, writer.elements, meshes)
     spec = workshop.parse(text, models)
     set_gravity(spec, how.gravity, mujoco)
-    if set_base(spec, how.base, root, mujoco):
+    other_base = set_base(spec, how.base, root, mujoco, workshop)
+    if other_base or writer.lost:
         for key in list(spec.keys):
             spec.delete(key)
-        for section in children(root, "keyframe"):
-            section.mark("ignored", "states of the file's own base")
+        for document in documents:
+            for section in children(document.root, "keyframe"):
+                if writer.lost:
+                    text = f"its states are of a machine with {writer.lost[0].label}"
+                    notes.refuse(section, text)
+                else:
+                    section.mark("ignored", "states of the file's own base")
     return _Built(spec, workshop.compile(spec), workshop, meshes)
+
+
+def _field(element: Element) -> dict[str, str]:
+    """The attributes of an <hfield> as MuJoCo gets it: flat, for its mass is that of a box."""
+    own = os.path.splitext(os.path.basename(element.attributes.get("file", "")))[0]
+    return {"name": element.attributes.get("name", own), "nrow": "2", "ncol": "2"}
 
 
 class _Index:

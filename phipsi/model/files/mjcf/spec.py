@@ -23,6 +23,7 @@ from phipsi.model.report import Status
 from phipsi.model.tree import WORLD_NAME
 
 _T = TypeVar("_T")
+_CONTACT = "contacts are not simulated"
 _FRONT = re.compile(r"^((XML )?Error: |could not parse model file with error: |ParseXML: )+")
 _KEY = re.compile(r"keyframe '(.*?)'")
 _LINE = re.compile(r"line (\d+)")
@@ -56,14 +57,11 @@ class Workshop:
         Raises:
             ModelError: for what MuJoCo does not take, with file and line.
         """
-        for geom in list(spec.geoms):
-            if geom.type == self._mujoco.mjtGeom.mjGEOM_HFIELD:  # ground, which has no mass
-                self.mark(geom, "ignored", "contacts are not simulated")
-                spec.delete(geom)
+        self._leave_fields(spec)
         spec.compiler.LRopt.mode = self._mujoco.mjtLRMode.mjLRMODE_NONE  # it simulates muscles
         needed, touching = set(), []
         for geom in list(spec.geoms):
-            makes_mass = self._makes_mass(geom, getattr(geom, "compiler", spec.compiler))
+            makes_mass = self._makes_mass(geom, spec)
             if makes_mass:
                 self.mark(geom, "used", "the mass of its body is computed of it")
             if geom.meshname:
@@ -90,8 +88,26 @@ class Workshop:
         if element is not None:
             element.mark(status, reason)
 
-    def _makes_mass(self, geom: Any, compiler: Any) -> bool:
+    def _leave_fields(self, spec: Any) -> None:
+        """Leave out the fields of heights that nothing depends on: ground.
+
+        Others have the mass of a box, whatever their heights are.
+        """
+        needed = set()
+        for geom in list(spec.geoms):
+            if geom.type == self._mujoco.mjtGeom.mjGEOM_HFIELD:
+                if self._makes_mass(geom, spec):
+                    needed.add(geom.hfieldname)
+                else:
+                    self.mark(geom, "ignored", _CONTACT)
+                    spec.delete(geom)
+        for field in spec.hfields:
+            if field.name not in needed:
+                self.mark(field, "ignored", _CONTACT)
+
+    def _makes_mass(self, geom: Any, spec: Any) -> bool:
         """Whether the mass of its body is computed of a geom."""
+        compiler = getattr(geom, "compiler", spec.compiler)
         ways = self._mujoco.mjtInertiaFromGeom
         if compiler.inertiafromgeom == ways.mjINERTIAFROMGEOM_FALSE or _is_world(geom.parent):
             return False
@@ -143,7 +159,12 @@ def _heard(mujoco: Any, lines: list[str]) -> Iterator[None]:
 @contextmanager
 def _muted() -> Iterator[None]:
     """Nothing on the standard error: what Qhull, in MuJoCo, has to say of a flat hull is long."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        kept = os.dup(2)
+    except OSError:  # it is closed
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
@@ -156,8 +177,10 @@ def _muted() -> Iterator[None]:
 # -- what the user asks for in place of the file ---------------------------------------
 
 
-def set_base(spec: Any, base: str | None, root: Element, mujoco: Any) -> bool:
+def set_base(spec: Any, base: str | None, root: Element, mujoco: Any, workshop: Workshop) -> bool:
     """Weld what is free in the world, or free what is welded to it; whether anything changed.
+
+    Motors of joints that are taken away go with them, and are marked so.
 
     Raises:
         InputError: for "free", if every body is on joints that are not.
@@ -168,6 +191,7 @@ def set_base(spec: Any, base: str | None, root: Element, mujoco: Any) -> bool:
     tops = [x for x in spec.bodies if not _is_world(x) and _is_world(x.parent)]
     if base == "fixed":
         joints = [joint for body in tops for joint in body.joints if joint.type == free]
+        _delete_motors(spec, {joint.name for joint in joints} - {""}, mujoco, workshop)
         for joint in joints:
             spec.delete(joint)
         return bool(joints)
@@ -181,6 +205,15 @@ def set_base(spec: Any, base: str | None, root: Element, mujoco: Any) -> bool:
         name = ROOT_JOINT if len(welded) == 1 else f"{ROOT_JOINT}_{body.name or body.id}"
         body.add_freejoint(name=name)
     return bool(welded)
+
+
+def _delete_motors(spec: Any, joints: set[str], mujoco: Any, workshop: Workshop) -> None:
+    """Delete the actuators of these joints."""
+    ways = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+    for actuator in list(spec.actuators):
+        if actuator.trntype in ways and actuator.target in joints:
+            workshop.mark(actuator, "ignored", f"joint {actuator.target!r} is taken away")
+            spec.delete(actuator)
 
 
 def _is_world(body: Any) -> bool:

@@ -210,11 +210,13 @@ def _copies(element: Element) -> int:
     """How often an element is made, by its numbers."""
     if element.tag == "replicate":
         count = element.number("count")
-        if not 1 <= count <= MOST_PARTS or count != int(count):
+        if not 0 <= count <= MOST_PARTS or count != int(count):
             raise element.error(
-                f'<replicate count="{count:g}">: expected a whole number from 1 to {MOST_PARTS:,}'
+                f'<replicate count="{count:g}">: expected a whole number from 0 to {MOST_PARTS:,}'
             )
-        return int(count)
+        if count == 0:
+            element.mark("ignored", "nothing is made of it")
+        return max(1, int(count))  # MuJoCo reads what is in it once, anyway
     if element.tag == "mesh" and "builtin" in element.attributes:
         sizes = [1.0]
         for x in element.attributes.get("params", "").split()[:3]:

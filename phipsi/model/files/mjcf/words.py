@@ -22,7 +22,7 @@ PASSED: dict[str, tuple[str, ...] | None] = {
     "compiler": (),
     "option": ("flag",),
     "default": None,
-    "asset": ("mesh", "material", "model"),
+    "asset": ("mesh", "material", "hfield", "model"),
     "worldbody": ("body", "frame", "replicate", "attach", "geom", "site", "camera"),
     "body": (
         *("inertial", "joint", "freejoint", "body", "frame", "replicate", "attach"),
@@ -43,6 +43,9 @@ KEPT: dict[str, dict[str, str]] = {
     "keyframe": {"key": "a state"},
 }
 
+# What bears coordinates, so that states of a file do not fit the machine without it.
+MOVING = ("flexcomp", "composite")
+
 # What motion does not need, and why.
 IGNORED: dict[str, dict[str, str]] = {
     "mujoco": {
@@ -59,7 +62,7 @@ IGNORED: dict[str, dict[str, str]] = {
         "light": _LOOKS,
         "pair": _CONTACT,
     },
-    "asset": {"texture": _LOOKS, "skin": _LOOKS, "hfield": _CONTACT},
+    "asset": {"texture": _LOOKS, "skin": _LOOKS},
     "material": {"layer": _LOOKS},
     "body": {"light": _LOOKS},
 }
@@ -91,7 +94,8 @@ DROPPED: dict[str, tuple[str, ...]] = {
     "mesh": ("file", "content_type"),
     "model": ("file", "content_type"),
     "material": ("texture", "texrepeat", "texuniform"),
-    "key": ("act", "ctrl", "plastic"),
+    "hfield": ("file", "content_type", "elevation", "nrow", "ncol"),
+    "key": ("time", "mpos", "mquat", "act", "ctrl", "plastic"),
 }
 DROPPED_ANYWHERE = ("user",)
 

@@ -17,6 +17,7 @@ from phipsi.model.files.mjcf.words import (
     IGNORED,
     KEPT,
     LIMITS,
+    MOVING,
     PARTS_OF_BODIES,
     PASSED,
     REFUSED,
@@ -36,11 +37,13 @@ class Writer:
 
     Attributes:
         elements: of each line, from 1.
+        lost: what was left out though it bears coordinates.
     """
 
     def __init__(self, notes: Notes):
         self._notes = notes
         self.elements: list[Element | None] = [None]
+        self.lost: list[Element] = []
 
     def write(self, root: Element, added: Mapping[Element, Mapping[str, str]]) -> str:
         """A document's text.
@@ -95,9 +98,11 @@ class Writer:
                 child.mark("ignored", IGNORED[tag][child.tag])
             elif child.tag in REFUSED.get(tag, {}):
                 self._notes.refuse(child, f"{REFUSED[tag][child.tag]}; it is left out")
+                if child.tag in MOVING:
+                    self.lost.append(child)
             elif passed is None or child.tag in passed:
                 if child.tag in KEPT.get(tag, {}):
-                    child.mark("kept", KEPT[tag][child.tag])
+                    child.mark("kept", KEPT[tag][child.tag] + _without(child))
                 yield child
             else:
                 if tag == "mujoco" and child.tag in PARTS_OF_BODIES:
@@ -109,6 +114,12 @@ class Writer:
                 raise child.error(
                     f"<{child.tag}> is unknown in <{tag}>; {name_choices(child.tag, known)}"
                 )
+
+
+def _without(element: Element) -> str:
+    """What a keyframe says beside coordinates and speeds."""
+    dropped = [x for x in DROPPED.get(element.tag, ()) if x in element.attributes]
+    return f" without its {', '.join(dropped)}" if element.tag == "key" and dropped else ""
 
 
 def _check_numbers(element: Element, name: str, value: str) -> None:

@@ -102,6 +102,11 @@ def read_axis(joint: Node, tag: str) -> Axis:
     mimic = axis.find("mimic")  # for `Couplings` to read, if the joint moves
     if mimic is not None:
         mimic.look("joint", "axis")
+    return with_numbers(axis, direction)
+
+
+def with_numbers(axis: Element, direction: Vector3) -> Axis:
+    """An axis of that direction, with the numbers that its element gives."""
     parts = _parts(axis)
     return Axis(axis, direction, {tag: _number(tag, part) for tag, part in parts.items()}, parts)
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from phipsi.errors import InputError
 from phipsi.model.build import ModelBuilder
 from phipsi.model.files.account import Notes, account, refuse_unknown
 from phipsi.model.files.reading import Reading
@@ -21,6 +22,7 @@ from phipsi.model.files.sdf.models import Models, make_world
 from phipsi.model.files.sdf.pose import read_version, to_flag
 from phipsi.model.files.xmlfile import Element
 from phipsi.model.inertia import Vector3, vector3
+from phipsi.model.joints import Free
 from phipsi.model.model import EARTH, Model
 from phipsi.model.report import Remark, Report
 
@@ -95,6 +97,11 @@ def read(root: Element, how: Reading) -> Model:
     builder = ModelBuilder(name, gravity, how.strict, where=assembly.where)
     assembly.build(builder)
     model = builder.build()
+    if how.base == "free" and not any(isinstance(joint.kind, Free) for joint in model.joints):
+        raise InputError(
+            f"load: base='free': every link of {root.file} hangs on the world by joints of the "
+            "file; leave base out"
+        )
     roots, lines = list(includes.roots), [*notes.lines, *model.report]
     for each in roots if how.strict else ():
         refuse_unknown(each, _MOTION)

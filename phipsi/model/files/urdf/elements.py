@@ -165,6 +165,14 @@ def transmission(joint: Joint) -> Lines:
     yield from element(f"transmission name={quoteattr(f'{joint.name}_transmission')}", inside)
 
 
+def spring(joint: Joint) -> Lines:
+    """The spring in a joint, of which Gazebo is told."""
+    told = [f"<springStiffness>{number(joint.stiffness)}</springStiffness>"]
+    told += [f"<springReference>{number(x)}</springReference>" for x in joint.rest]
+    if joint.stiffness or joint.rest:
+        yield from element(f"gazebo reference={quoteattr(joint.name)}", told)
+
+
 # -- parts of both ---------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from phipsi.model.joints import Continuous, Free, JointKind, Planar, Prismatic, 
 from phipsi.model.model import EARTH, Joint, Model
 
 KINDS: tuple[type[JointKind], ...] = (Revolute, Continuous, Prismatic, Planar, Free)
-DRIVEN: tuple[type[JointKind], ...] = (Revolute, Continuous, Prismatic)  # by a transmission
+DRIVEN: tuple[type[JointKind], ...] = (Revolute, Continuous, Prismatic)  # or sprung
 
 # What no XML file can hold: control characters, and halves of characters.
 _NO_TEXT = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -45,13 +45,15 @@ def lost_in_urdf(model: Model) -> list[str]:
 
 def _of(joint: Joint) -> Iterator[str]:
     """What URDF has no word for in a joint that it knows."""
-    if joint.stiffness or joint.rest:
+    if type(joint.kind) not in DRIVEN and (joint.stiffness or joint.rest):
         yield "spring"
     ends = math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper)
     if ends and type(joint.kind) in (Planar, Free):
         yield "ends"
     if type(joint.kind) not in DRIVEN and (joint.rotor_inertia or joint.gear_ratio != 1.0):
         yield "motor"
+    if joint.limits.effort == 0.0:  # which is read as no limit
+        yield "effort 0"
 
 
 def _names(model: Model, name_of: Callable[[Mesh], str]) -> Iterable[str]:

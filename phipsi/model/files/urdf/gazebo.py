@@ -2,7 +2,8 @@
 
 Gazebo turns the file into SDF and puts there what stands in these elements: with `reference` into
 the link or joint of that name, else into the model. So there are springs in them, joints that close
-loops, and switches that we cannot honour; the rest are settings of the simulator.
+loops, and things that we cannot honour; what is known to move nothing is a setting of the
+simulator, and anything else is unknown.
 
 Source: http://sdformat.org/tutorials, "SDFormat extensions to URDF (the <gazebo> tag)".
 """
@@ -13,10 +14,26 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from phipsi.errors import ModelError
 from phipsi.model.files.account import Notes
+from phipsi.model.files.urdf.plugins import couples, loss_of
 from phipsi.model.files.xmlfile import Element
 
 SETTINGS = "settings of a simulator"
+
+# What moves nothing where nothing touches: of contacts, of looks and sensors, of the solver, of
+# stops, and of how fixed joints are written in SDF.
+_PLAIN = (
+    *("mu", "mu1", "mu2", "fdir1", "kp", "kd", "maxVel", "minDepth", "maxContacts", "max_contacts"),
+    *("selfCollide", "self_collide", "collision", "allow_auto_disable", "enable_wind"),
+    *("material", "visual", "genTexCoord", "laserRetro", "laser_retro", "light", "projector"),
+    *("sensor", "plugin", "audio_source", "audio_sink", "particle_emitter"),
+    *("implicitSpringDamper", "cfmDamping", "fudgeFactor", "provideFeedback", "physics"),
+    *("stopCfm", "stopErp", "stopKp", "stopKd", "canonicalBody"),
+    *("preserveFixedJoint", "disableFixedJointLumping", "disableJointLumping"),
+)
+_OLD_PLAIN = ("sensor:", "controller:")  # how tags began before there was SDF
+_OLD_JOINT = "joint:"
 
 _SPRING = {"springStiffness": "stiffness", "springReference": "rest"}  # and as the builder has it
 _TRUE = ("1", "true")
@@ -27,13 +44,26 @@ _SWITCHES = {
     "gravity": (_FALSE, "gravity acts on all links alike"),
     "kinematic": (_TRUE, "every link moves by forces here"),
     "static": (_TRUE, "the machine moves; base='fixed' holds its root alone"),
+    "setStaticFlag": (_TRUE, "the machine moves; base='fixed' holds its root alone"),
 }
+# What the machine is without, whatever these say.
+_DAMPED = "links are not damped, only joints are; give them a <dynamics>"
+_OUTSIDE = "<{}> is read outside of <gazebo> alone"
+_REFUSED = {
+    "dampingFactor": _DAMPED,
+    "velocity_decay": _DAMPED,
+    "pose": "the root is at the world's origin, and every other link where its joint has it",
+    **{tag: _OUTSIDE.format(tag) for tag in ("link", "inertial", "model")},
+    **{tag: _OUTSIDE.format(tag) for tag in ("axis", "limit", "dynamics", "mimic")},
+}
+_START = "initial_joint_position"
 _SPRUNG = ("revolute", "continuous", "prismatic")  # the types of joints that can have a spring
-_OLD_JOINT = "joint:"  # how tags of joints began before there was SDF
 
-# What stands in every <gazebo> that concerns motion, so that others need not be looked into.
-_TOLD = "|".join(("joint", *_SPRING, *_SWITCHES))
-_WORDS = re.compile(f"<(?:{_TOLD})|[mM][iI][mM][iI][cC]".encode())
+# The begin of a tag that may concern motion, or have others within it, or be unknown; where there
+# is none, a <gazebo> need not be looked into.
+_ENCLOSING = ("sensor", "plugin", "visual", "collision", "physics", "light", "projector")
+_SIMPLE = "|".join(tag for tag in _PLAIN if tag not in _ENCLOSING)
+_NOTABLE = re.compile(f"<(?!/|!--|(?:{_SIMPLE})[\\s/>])".encode())
 
 
 @dataclass
@@ -50,30 +80,45 @@ class Gazebo:
 
 
 def read_gazebo(robot: Element, joints: Mapping[str, Element], notes: Notes) -> Gazebo:
-    """What the <gazebo> elements of a <robot> say of motion; what cannot be honoured is refused."""
+    """What the <gazebo> elements of a <robot> say of motion; what cannot be honoured is refused.
+
+    What is unknown is left as it is, for `account` to tell.
+    """
     found = Gazebo()
     for gazebo in robot.children:
-        if gazebo.tag != "gazebo" or not gazebo.mentions(_WORDS):
+        if gazebo.tag != "gazebo" or not gazebo.mentions(_NOTABLE):
             continue
-        told = [child for child in gazebo.children if _concerns_motion(child, joints)]
-        if not told:
+        losses = [_loss(child, joints) for child in gazebo.children]
+        if all(loss is None for loss in losses):
             continue
         gazebo.mark("used")
-        gazebo.look("reference")
-        for child in gazebo.children:
-            child.mark("ignored", SETTINGS)
-        for child in told:
-            _read(child, gazebo.get("reference"), joints, found, notes)
+        reference = gazebo.get("reference")
+        if reference is not None and not reference.strip():
+            reference = None
+        for child, loss in zip(gazebo.children, losses, strict=True):
+            if loss is None:
+                child.mark("ignored", SETTINGS)
+            elif loss:
+                notes.refuse(child, loss)
+            else:
+                _read(child, reference, joints, found, notes)
     return found
 
 
-def _concerns_motion(child: Element, joints: Mapping[str, Element]) -> bool:
+def _loss(child: Element, joints: Mapping[str, Element]) -> str | None:
+    """What the machine is without by a child of a <gazebo>.
+
+    None for a setting, which moves nothing; empty for what is to be read, or unknown.
+    """
     tag = child.tag
+    if tag == "plugin" and couples(child):
+        return loss_of(child, joints)
+    if tag in _PLAIN or tag.startswith(_OLD_PLAIN):
+        return None
     if tag in _SWITCHES:
-        return _text(child).lower() in _SWITCHES[tag][0]
-    if tag == "plugin":
-        return _couples(child) and not _follows(child, joints)
-    return tag in _SPRING or tag == "joint" or tag.startswith(_OLD_JOINT)
+        states, text = _SWITCHES[tag]
+        return text if _text(child).lower() in states else None
+    return _REFUSED.get(tag, "")
 
 
 def _read(
@@ -83,22 +128,23 @@ def _read(
     found: Gazebo,
     notes: Notes,
 ) -> None:
-    """One child of a <gazebo>, that concerns motion."""
+    """One child of a <gazebo> that may concern motion; what is unknown stays as it is."""
     tag = child.tag
     if tag in _SPRING:
-        _read_spring(child, reference, joints, found, notes)
+        try:
+            _read_spring(child, reference, joints, found, notes)
+        except ModelError as error:
+            notes.refuse_error(child, error)
     elif tag == "joint" and reference is None:
         child.mark("used")
         found.loops.append(child)
-    elif tag == "plugin":
-        text = "a plugin lets joints follow others, and none is run; give them a <mimic>"
+    elif tag == "joint" or tag.startswith(_OLD_JOINT):
+        text = "such a joint is not read, only a <joint> of SDF in a plain <gazebo> is"
         notes.refuse(child, text)
-    elif tag in _SWITCHES:
-        notes.refuse(child, _SWITCHES[tag][1])
-    else:
-        notes.refuse(
-            child, "such a joint is not read, only a <joint> of SDF in a plain <gazebo> is"
-        )
+    elif tag == _START:
+        child.mark("ignored", "the machine starts where you say")
+        text = f"joint {reference!r} starts at {_text(child)} there; here it starts where you say"
+        notes.note(child, text, "ignored")
 
 
 def _read_spring(
@@ -124,18 +170,3 @@ def _read_spring(
 def _text(element: Element) -> str:
     """What an element says: by its text, as of old by its value="..."."""
     return (element.attributes.get("value") or element.content).strip()
-
-
-def _couples(plugin: Element) -> bool:
-    """Whether a plugin makes joints follow others, as its names tell."""
-    names = (plugin.attributes.get(name, "") for name in ("filename", "name"))
-    return any("mimic" in name.lower() for name in names)
-
-
-def _follows(plugin: Element, joints: Mapping[str, Element]) -> bool:
-    """Whether the joint that a plugin lets follow has a <mimic>, so that it follows already."""
-    for child in plugin.children:
-        joint = joints.get(child.content.strip()) if child.tag == "mimicJoint" else None
-        if joint is not None and any(each.tag == "mimic" for each in joint.children):
-            return True
-    return False

@@ -125,6 +125,10 @@ class Joints:
         lower, upper = _read_limit(limit, "lower", 0.0), _read_limit(limit, "upper", 0.0)
         velocity = _read_limit(limit, "velocity", math.inf)
         effort = _read_limit(limit, "effort", math.inf)
+        if effort == 0.0:  # how files say that nobody knows
+            effort = math.inf
+            name = joint.text("name")
+            self._notes.note(limit, f"joint {name!r}: effort 0 is taken for no limit")
         type_ = joint.text("type")
         if type_ in _WITH_ENDS:
             if lower == upper:

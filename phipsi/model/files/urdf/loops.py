@@ -15,6 +15,7 @@ from typing import NamedTuple
 from phipsi.errors import ModelError, name_choices
 from phipsi.model.build import ModelBuilder
 from phipsi.model.files.account import Notes
+from phipsi.model.files.sdf.axis import Axis, with_numbers
 from phipsi.model.files.sdf.pose import between, read_flag, read_pose
 from phipsi.model.files.xmlfile import Element
 from phipsi.model.inertia import Placement
@@ -29,7 +30,6 @@ _WITH_AXIS: dict[str, Callable[[Vector], JointKind]] = {
     "prismatic": Prismatic,
 }
 _TYPES = (*_WITH_AXIS, *_WITHOUT_AXIS)
-_LOSSES = ("damping", "friction", "spring_stiffness")
 _UNREAD = dict.fromkeys(("physics", "sensor", "plugin"), "settings of a simulator")
 
 
@@ -41,6 +41,7 @@ class _Loop(NamedTuple):
     parent: str
     child: str
     pose: Placement  # in the frame of the child
+    axis: Axis | None
 
 
 def add_loops(
@@ -77,6 +78,9 @@ def add_loops(
             )
         except ModelError as error:
             notes.refuse_error(joint, error)
+            continue
+        if loop.axis is not None:
+            loop.axis.tell_losses(loop.name, "closes a loop", notes)
 
 
 def _read_loop(joint: Element, links: Mapping[str, str], notes: Notes) -> _Loop:
@@ -89,7 +93,8 @@ def _read_loop(joint: Element, links: Mapping[str, str], notes: Notes) -> _Loop:
     if pose is not None and (pose.get("relative_to") or child) != child:
         raise pose.error(f"the <pose> of joint {name!r} is read relative to its child alone")
     joint.ignore(_UNREAD)
-    return _Loop(name, _read_kind(joint, type_, notes), parent, child, read_pose(pose, notes))
+    kind, axis = _read_kind(joint, type_)
+    return _Loop(name, kind, parent, child, read_pose(pose, notes), axis)
 
 
 def _end(end: Element, links: Mapping[str, str]) -> str:
@@ -99,18 +104,14 @@ def _end(end: Element, links: Mapping[str, str]) -> str:
     return link
 
 
-def _read_kind(joint: Element, type_: str, notes: Notes) -> JointKind:
-    """What the joint allows; limits and losses of a joint that closes a loop have no place."""
+def _read_kind(joint: Element, type_: str) -> tuple[JointKind, Axis | None]:
+    """What the joint allows, and its axis, whose limits and losses have no place in a loop."""
     if type_ in _WITHOUT_AXIS:
         joint.ignore({"axis": f"a {type_} joint has none"})
-        return _WITHOUT_AXIS[type_]
+        return _WITHOUT_AXIS[type_], None
     axis = joint.need("axis")
     xyz = axis.need("xyz")
     if xyz.get("expressed_in") or read_flag(axis.find("use_parent_model_frame")):
         raise axis.error("the <axis> is read in the frame of its joint alone")
-    axis.ignore({"limit": "a joint that closes a loop keeps no limits"})
-    dynamics = axis.find("dynamics")
-    if dynamics is not None and any(each.value() for each in dynamics.all(*_LOSSES)):
-        text = f"joint {joint.text('name')!r} closes a loop, and so is without its damping, "
-        notes.refuse(dynamics, text + "friction and spring")
-    return _WITH_AXIS[type_](xyz.values(3))
+    x, y, z = xyz.values(3)
+    return _WITH_AXIS[type_]((x, y, z)), with_numbers(axis, (x, y, z))

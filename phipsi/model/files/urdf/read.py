@@ -47,6 +47,8 @@ _MOTION = frozenset(
     (
         *("link/inertial", "inertial/origin", "inertial/mass", "inertial/inertia", "robot/joint"),
         *(f"joint/{tag}" for tag in PARTS),
+        *("robot/gazebo", "gazebo/joint", "gazebo/springStiffness", "gazebo/springReference"),
+        *("joint/pose", "axis/xyz", "axis/limit", "axis/dynamics"),
     )
 )
 _TAGS = {  # of a Part
@@ -172,9 +174,9 @@ def _find_carriers(links: Mapping[str, Element], joints: Mapping[str, Element]) 
             other = carriers[child][0]
             raise joint.need("child").error(
                 f"link {child!r} has two parents: joint {name!r} carries it, and so does joint "
-                f"{other.text('name')!r} of line {other.line}; URDF has no loops: write the "
-                "machine as SDF, or leave one of the joints out and close the loop by "
-                "ModelBuilder.add_model and add_closure"
+                f"{other.text('name')!r} of line {other.line}; URDF itself has no loops: "
+                "write one of the two as a <joint> of SDF in a <gazebo>, or the machine as SDF; or "
+                "leave one out and close the loop by ModelBuilder.add_model and add_closure"
             )
         carriers[child] = joint, parts, parent
     return carriers

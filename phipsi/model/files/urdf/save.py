@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 
 from phipsi.errors import InputError, ModelError
 from phipsi.model.files.urdf import elements as urdf
-from phipsi.model.files.urdf.expressible import lost_in_urdf, unwritable_in_urdf
+from phipsi.model.files.urdf.expressible import DRIVEN, lost_in_urdf, unwritable_in_urdf
 from phipsi.model.files.urdf.mesh_names import MeshNames
 from phipsi.model.geometry import Visual
 from phipsi.model.inertia import MASSLESS, Inertia
@@ -52,10 +52,11 @@ def save_urdf(model: Model, path: str | os.PathLike[str], strict: bool = True) -
       was read from, as `package://robot/arm.stl`; a path from that file becomes one from
       the new file. Where the new file lies elsewhere, tell `load` by `packages=` where its
       meshes are.
-    - Gears and the inertias of rotors are <transmission> elements.
+    - Gears and the inertias of rotors are <transmission> elements; the springs of joints
+      that turn or slide are in <gazebo> elements.
 
     What URDF does not know is refused before anything is written: joints of more
-    kinds, closures, couplings, springs, keyframes, a gravity of one's own.
+    kinds and their springs, closures, couplings, keyframes, a gravity of one's own.
 
     Args:
         model: the machine.
@@ -138,6 +139,8 @@ class _Writer:
         inside = [*self._tree()]
         for joint in model.joints:
             inside += urdf.transmission(joint)
+            if type(joint.kind) in DRIVEN:
+                inside += urdf.spring(joint)
         start = f'robot name={quoteattr(model.name)} xmlns:drake="{DRAKE}"'
         yield from urdf.element(start, inside)
 

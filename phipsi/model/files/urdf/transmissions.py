@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from phipsi.errors import name_choices
+from phipsi.errors import ModelError, name_choices
 from phipsi.model.files.account import Notes
 from phipsi.model.files.xmlfile import Element
 
@@ -58,19 +58,23 @@ def read_transmissions(
     Transmissions that tie several joints together are left out, and so are
     second ones of a joint. If they have rotors with inertia, the machine is
     without these, and they are refused; else nothing is lost but the ratio.
+    One with an error in it is refused, and the joint is without its motor.
     """
     gears: dict[str, Gear] = {}
     first: dict[str, Element] = {}
     for transmission in _transmissions(robot):
-        name = _driven(transmission, joints, notes)
-        if name is None:
-            continue
-        if name in first:
-            before = f"joint {name!r} has the transmission of line {first[name].line} already"
-            _leave_out(transmission, before, notes)
-            continue
-        first[name] = transmission
-        gears[name] = _read_gear(transmission, notes)
+        try:
+            name = _driven(transmission, joints, notes)
+            if name is None:
+                continue
+            if name in first:
+                before = f"joint {name!r} has the transmission of line {first[name].line} already"
+                _leave_out(transmission, before, notes)
+                continue
+            gears[name] = _read_gear(transmission, notes)
+            first[name] = transmission
+        except ModelError as error:
+            notes.refuse_error(transmission, error)
     return gears
 
 

@@ -17,10 +17,10 @@ from phipsi.model.build import ModelBuilder
 from phipsi.model.inertia import HERE, Placement
 from phipsi.model.joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from phipsi.model.model import Limits
-from phipsi.model.peers.mujoco.motors import added_by_motors, effort_of
+from phipsi.model.peers.mujoco.motors import Efforts, added_by_motors
 from phipsi.model.peers.mujoco.names import BALL, FREE, HINGE, SLIDE, Names
 from phipsi.model.peers.remarks import Remarks
-from phipsi.model.tree import WORLD_NAME
+from phipsi.model.tree import WORLD, WORLD_NAME
 from phipsi.spatial import rotation, rotation_from_quaternion
 
 Seats = Mapping[int, tuple[str, Placement]]  # of a body's frame: what carries it, and where
@@ -43,6 +43,7 @@ def add_bodies(
         Of each body, what carries its frame, and where.
     """
     seats = {0: (WORLD_NAME, HERE)}
+    efforts = Efforts(mj, remarks)
     for i in range(1, mj.nbody):
         name, (carrier, seat) = names.bodies[i], seats[mj.body_parentid[i]]
         place = seat.then(placement(mj.body_pos[i], mj.body_quat[i]))
@@ -64,7 +65,7 @@ def add_bodies(
                 mimic=mimics.get(j),
                 **_placed(joint_frame(mj, j, place.then(_offset(anchor)))),
                 **(_mass_properties(mj, i, -anchor) if j == joints[-1] else {}),
-                **_joint_properties(mj, j, names, remarks),
+                **_joint_properties(mj, j, names, efforts, remarks),
             )
             carrier, place = body, _offset(-anchor)
         if not is_named:
@@ -170,7 +171,22 @@ def drawn_frames(mj: Any) -> list[Placement]:
     return found
 
 
-def _joint_properties(mj: Any, j: int, names: Names, remarks: Remarks) -> dict[str, Any]:
+def joint_carriers(mj: Any) -> list[int]:
+    """The number of the joint before each, on its body or the next one inboard; or WORLD."""
+    found: list[int] = []
+    last = {0: WORLD}  # by body: the joint that moves it
+    for i in range(1, mj.nbody):
+        last[i] = last[mj.body_parentid[i]]
+        first = mj.body_jntadr[i]
+        for j in range(first, first + mj.body_jntnum[i]):
+            found.append(last[i])
+            last[i] = j
+    return found
+
+
+def _joint_properties(
+    mj: Any, j: int, names: Names, efforts: Efforts, remarks: Remarks
+) -> dict[str, Any]:
     """Limits, losses, motor and spring of a joint, as the builder takes them."""
     name, kind = names.joints[j], kind_of(mj, j)
     rows = slice(mj.jnt_dofadr[j], mj.jnt_dofadr[j] + kind.nv)
@@ -183,7 +199,7 @@ def _joint_properties(mj: Any, j: int, names: Names, remarks: Remarks) -> dict[s
         )
     )
     found: dict[str, Any] = {
-        "limits": _limits(mj, j, name, remarks),
+        "limits": _limits(mj, j, name, efforts.of(j, name), remarks),
         "damping": damping + added_by_motors(mj, j, "damping"),
         "friction": friction,
         "rotor_inertia": armature + added_by_motors(mj, j, "armature"),
@@ -192,6 +208,9 @@ def _joint_properties(mj: Any, j: int, names: Names, remarks: Remarks) -> dict[s
         text = f"joint {name!r} is free and has an armature; the mass matrix has it as MuJoCo's, "
         text += "but not the bias, where MuJoCo has armature times omega x v"
         remarks.say("used", text, "joint", name, notable=True)
+    if mj.jnt_type[j] == FREE and friction:
+        text = f"joint {name!r} is free and has a frictionloss; MuJoCo's acts along the axes of "
+        remarks.say("used", f"{text}the world, ours along the body's", "joint", name, notable=True)
     if mj.jnt_stiffness[j]:
         found["stiffness"] = float(mj.jnt_stiffness[j])
         found["rest"] = _rest(mj, j)
@@ -212,7 +231,7 @@ def _refuse_laws(mj: Any, j: int, name: str, remarks: Remarks) -> None:
         remarks.refuse(f"joint {name!r}: its spring yields; that is left out", "joint", name)
 
 
-def _limits(mj: Any, j: int, name: str, remarks: Remarks) -> Limits:
+def _limits(mj: Any, j: int, name: str, effort: float, remarks: Remarks) -> Limits:
     lower, upper = -math.inf, math.inf
     if mj.jnt_limited[j]:
         if mj.jnt_type[j] in (SLIDE, HINGE):
@@ -220,7 +239,7 @@ def _limits(mj: Any, j: int, name: str, remarks: Remarks) -> Limits:
         else:
             text = f"joint {name!r} is a ball; that it turns by at most {mj.jnt_range[j, 1]:.6g} "
             remarks.refuse(f"{text}rad is left out", "joint", name)
-    return Limits(lower, upper, effort=effort_of(mj, j))
+    return Limits(lower, upper, effort=effort)
 
 
 def _rest(mj: Any, j: int) -> list[float]:

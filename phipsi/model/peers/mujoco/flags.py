@@ -85,8 +85,23 @@ def _switch_off(present: Sequence[np.ndarray], what: str, remarks: Remarks) -> N
         values[:] = 0
 
 
+def sleeping_trees(mj: Any) -> list[int]:
+    """The trees of a model that sleep at first; older versions of MuJoCo have none."""
+    package = _package(mj)
+    bit = getattr(package.mjtEnableBit, "mjENBL_SLEEP", 0)
+    if not mj.opt.enableflags & int(bit):
+        return []
+    found = mj.tree_sleep_policy == int(package.mjtSleepPolicy.mjSLEEP_INIT)
+    return np.flatnonzero(found).tolist()
+
+
+def _package(mj: Any) -> Any:
+    """The package that a model is of."""
+    return import_module(type(mj).__module__.partition(".")[0])
+
+
 def _is_disabled(mj: Any, what: str) -> bool:
     """Whether a flag is set, as "GRAVITY"; which bit it is, its version knows."""
-    package = import_module(type(mj).__module__.partition(".")[0])
+    package = _package(mj)
     bit = getattr(package.mjtDisableBit, f"mjDSBL_{what}", 0)
     return bool(mj.opt.disableflags & int(bit))

@@ -30,6 +30,7 @@ from phipsi.model.peers.mujoco.bodies import (
     Seats,
     add_bodies,
     drawn_frames,
+    joint_carriers,
     joint_frame,
     kind_of,
     placement,
@@ -41,7 +42,7 @@ from phipsi.model.peers.mujoco.rest import note_rest
 from phipsi.model.peers.mujoco.shapes import add_shapes
 from phipsi.model.peers.mujoco.ties import Ties
 from phipsi.model.peers.remarks import PlaceOf, Remarks, check_mimic, no_file
-from phipsi.model.peers.same import check_axes, check_kind, is_near
+from phipsi.model.peers.same import Seat, check_kind, check_motion, is_near
 from phipsi.model.plausibility import with_plausibility
 from phipsi.model.report import Place, Report
 from phipsi.model.tree import WORLD
@@ -148,7 +149,7 @@ def layout_of_mujoco(model: Model, peer: Any, *, axes: bool = True) -> Layout:
     Args:
         model: ours.
         peer: a `mujoco.MjModel` of the same joints.
-        axes: whether axes must be the same, too, and known from where they are counted.
+        axes: whether numbers must mean the same, too: axes, and from where they count.
 
     Raises:
         InputError: a joint that only one of the two has, or that moves otherwise.
@@ -168,10 +169,13 @@ def layout_of_mujoco(model: Model, peer: Any, *, axes: bool = True) -> Layout:
     free = [name for name, j in index.items() if mj.jnt_type[j] == FREE]
     numbers = match_names(model, PEER, index, free)
     draft, frames = Draft(PEER, mj.nq, mj.nv, model), drawn_frames(mj)
+    carriers = joint_carriers(mj)
+    seats: dict[int, Seat] = {}
     for body, joint in zip(model.bodies, model.joints, strict=True):
         j = numbers[joint.name]
         check_kind(joint, kind_of(mj, j), PEER)
-        shift = _shift(mj, j, joint, frames[j], axes)
+        shift, place = _shift(mj, j, joint, frames[j], axes)
+        seats[j] = Seat(names.joints[j], kind_of(mj, j), place, carriers[j])
         q, v = int(mj.jnt_qposadr[j]), int(mj.jnt_dofadr[j])
         if isinstance(joint.kind, Free):
             if body.parent != WORLD or joint.placement != HERE:
@@ -185,25 +189,27 @@ def layout_of_mujoco(model: Model, peer: Any, *, axes: bool = True) -> Layout:
             draft.arrange(joint, q, v, (3, 0, 1, 2))
         else:
             draft.arrange(joint, q, v, shift=shift)
+    if axes:
+        check_motion(model, [seats[j] for j in range(mj.njnt)], numbers, PEER)
     return draft.finish()
 
 
-def _shift(mj: Any, j: int, joint: Joint, drawn: Placement, axes: bool) -> float:
-    """What MuJoCo's coordinate of a joint is where ours is zero; InputError if it is not known."""
+def _shift(mj: Any, j: int, joint: Joint, drawn: Placement, axes: bool) -> tuple[float, Placement]:
+    """What MuJoCo's coordinate of a joint is where ours is zero, and where it is placed then.
+
+    InputError if it is not known.
+    """
     reference, counted = reference_of(mj, j), joint_frame(mj, j, drawn)
-    is_drawn = is_near(joint.placement, drawn)
-    if axes:
-        check_axes(joint, kind_of(mj, j), drawn if is_drawn else counted, PEER)
     if is_near(joint.placement, counted):
-        return 0.0
-    if is_drawn:
-        return reference
+        return 0.0, counted
+    if is_near(joint.placement, drawn):
+        return reference, drawn
     if reference and axes:
         raise InputError(
             f"joint {joint.name!r} counts from {reference:.6g} in MuJoCo, its ref, and is placed "
             "otherwise here, so that it is not known from where ours counts; set its ref to zero"
         )
-    return 0.0
+    return 0.0, counted
 
 
 def _add_frames(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from phipsi.model.peers.mujoco.flags import sleeping_trees
 from phipsi.model.peers.mujoco.motors import NO_BIAS, drives_joint
 from phipsi.model.peers.mujoco.names import Names, name_at
 from phipsi.model.peers.remarks import Remarks
@@ -36,6 +37,7 @@ def note_rest(mj: Any, names: Names, remarks: Remarks) -> None:
     _note_bodies(mj, names, remarks)
     _note_tendons(mj, remarks)
     _note_actuators(mj, names, remarks)
+    _note_keys(mj, remarks)
     flexes = [name_at(mj, start) or f"flex{k}" for k, start in enumerate(mj.name_flexadr)]
     remarks.say_of_all("refused", "nothing holds its vertices together here", "flex", flexes)
     touching = int(np.count_nonzero((mj.geom_contype != 0) | (mj.geom_conaffinity != 0)))
@@ -65,6 +67,30 @@ def _note_bodies(mj: Any, names: Names, remarks: Remarks) -> None:
     remarks.say_of_all("refused", text, "body", _where(bodies, mj.body_plugin >= 0))
     text = "data.mocap_pos moves it there; here it is welded to the world"
     remarks.say_of_all("used", text, "body", _where(bodies, mj.body_mocapid >= 0))
+    asleep = [bodies[mj.tree_bodyadr[k]] for k in sleeping_trees(mj)]
+    text = "it sleeps there until something touches it; here it moves from the start"
+    remarks.say_of_all("used", text, "body", asleep)
+
+
+def _note_keys(mj: Any, remarks: Remarks) -> None:
+    """What keyframes have beside coordinates and speeds."""
+    moved = mj.body_mocapid >= 0
+    order = np.argsort(mj.body_mocapid[moved])
+    usual = {
+        "mpos": mj.body_pos[moved][order].ravel(),
+        "mquat": mj.body_quat[moved][order].ravel(),
+    }
+    for k in range(mj.nkey):
+        name = mj.key(k).name or f"key{k}"
+        odd = [
+            what
+            for what in ("time", "mpos", "mquat", "act", "ctrl", "plastic")
+            if hasattr(mj, f"key_{what}")
+            and np.any(np.ravel(getattr(mj, f"key_{what}")[k]) != usual.get(what, 0.0))
+        ]
+        if odd:
+            text = f"keyframe {name!r}: kept without its {', '.join(odd)}"
+            remarks.say("kept", text, "key", name)
 
 
 def _note_tendons(mj: Any, remarks: Remarks) -> None:
@@ -87,16 +113,17 @@ def _note_actuators(mj: Any, names: Names, remarks: Remarks) -> None:
     count = len(mj.actuator_trntype)
     called = [mj.actuator(k).name or f"actuator{k}" for k in range(count)]
     on_joint = np.array([drives_joint(mj, k) for k in range(count)], bool)
-    for k in np.flatnonzero(on_joint):
+    for k in np.flatnonzero(on_joint & (mj.actuator_biastype == NO_BIAS)):
         joint = names.joints[mj.actuator_trnid[k, 0]]
         text = f"actuator {called[k]!r}: its inertia, damping and limits are those of {joint!r}"
         remarks.say("used", text, "actuator", called[k])
-    for name in _where(called, ~on_joint):
+    has_law = mj.actuator_biastype != NO_BIAS
+    for name in _where(called, ~on_joint & ~has_law):
         text = f"actuator {name!r}: ignored, forces are given as tau"
         remarks.say("ignored", text, "actuator", name)
-    has_law = mj.actuator_biastype != NO_BIAS
     text = "its control law is ignored; forces are given as tau"
-    remarks.say_of_all("ignored", text, "actuator", _where(called, has_law))
+    remarks.say_of_all("used", text, "actuator", _where(called, has_law & on_joint))
+    remarks.say_of_all("ignored", text, "actuator", _where(called, has_law & ~on_joint))
     passive = _given(mj, "actuator_dampingpoly", count)
     for what in ("armature", "damping"):
         passive |= _given(mj, f"actuator_{what}", count) & ~on_joint

@@ -46,6 +46,7 @@ def add_shapes(builder: ModelBuilder, mj: Any, seats: Seats, remarks: Remarks) -
         seats: where its bodies are.
         remarks: takes note of those that cannot be drawn.
     """
+    has_meshes = False
     for g in range(mj.ngeom):
         name = mj.geom(g).name or f"geom{g}"
         try:
@@ -57,8 +58,12 @@ def add_shapes(builder: ModelBuilder, mj: Any, seats: Seats, remarks: Remarks) -
         visual = Visual(shape, seat.then(place), _color(mj, g), name)
         if mj.geom_group[g] < SEEN_GROUPS:
             builder.add_visuals(carrier, [visual])
+        has_meshes |= isinstance(shape, Mesh)
         if mj.geom_contype[g] or mj.geom_conaffinity[g]:
             builder.add_collisions(carrier, [visual])
+    if has_meshes:
+        text = "meshes are drawn as if they had no refpos and refquat, which a compiled model has "
+        remarks.say("kept", f"{text}not; pp.load knows them of a file", "mesh")
 
 
 def _shape(mj: Any, g: int) -> tuple[Shape, Placement]:

@@ -6,6 +6,7 @@ own, and the rest are equations beside the tree.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from phipsi.model.build import ModelBuilder
@@ -18,6 +19,9 @@ from phipsi.spatial import ZERO3
 
 CONNECT, WELD, JOINT = 0, 1, 2
 TYPE_NAMES = {3: "tendon", 4: "flex", 5: "flexvert", 6: "flexstrain", 7: "distance"}
+
+
+SAME = 1e-12  # of two numbers that are meant to be equal
 
 
 class Ties:
@@ -71,17 +75,27 @@ class Ties:
 
     def _tie(self, k: int, name: str) -> None:
         joint, leader, coefficients, centre = self._polynomial(k)
-        if leader is None or len(coefficients) > 2 or not self._can_follow(joint, leader):
+        if self._is_repeated(joint, leader, coefficients, centre):
+            text = f"equality {name!r} says again how joint {self._names.joints[joint]!r} follows"
+            self._remarks.say("ignored", text, "equality", name, notable=True)
+        elif leader is None or len(coefficients) > 2 or not self._can_follow(joint, leader):
             self._couplings.append((name, k))
         elif self._mimic == "independent":
             own = self._names.joints[joint]
             text = f"joint {own!r} moves on its own; equality {name!r} is not enforced"
             self._remarks.say("ignored", text, "equality", name, notable=True)
         else:
-            constant, ratio = coefficients
-            offset = constant - ratio * centre
-            self._mimics[joint] = self._names.joints[leader], ratio, offset
+            self._mimics[joint] = self._names.joints[leader], *_line(coefficients, centre)
             self._leaders[joint] = leader
+
+    def _is_repeated(
+        self, joint: int, leader: int | None, coefficients: list[float], centre: float
+    ) -> bool:
+        """Whether a joint follows by this very line already."""
+        if joint not in self._mimics or self._leaders[joint] != leader or len(coefficients) != 2:
+            return False
+        known, found = self._mimics[joint][1:], _line(coefficients, centre)
+        return all(math.isclose(x, y, abs_tol=SAME) for x, y in zip(known, found, strict=True))
 
     def _can_follow(self, joint: int, leader: int) -> bool:
         """Whether a joint has no leader yet, and would not be led by itself."""
@@ -130,3 +144,9 @@ class Ties:
             rotation=turned,
             second_position=there,
         )
+
+
+def _line(coefficients: list[float], centre: float) -> tuple[float, float]:
+    """Ratio and offset of `a + b (x - centre)`."""
+    constant, ratio = coefficients
+    return ratio, constant - ratio * centre

@@ -27,10 +27,10 @@ from phipsi.model.peers.keyframes import keyframes_of
 from phipsi.model.peers.layout import Layout
 from phipsi.model.peers.pinocchio.joints import Piece, check_pinocchio, pieces, placement_of
 from phipsi.model.peers.remarks import Remarks
-from phipsi.model.peers.same import check_axes, check_kind
+from phipsi.model.peers.same import Seat, check_kind, check_motion
 from phipsi.model.plausibility import with_plausibility
 from phipsi.model.report import Report
-from phipsi.model.tree import WORLD_NAME
+from phipsi.model.tree import WORLD, WORLD_NAME
 
 PEER = "Pinocchio"
 UNIVERSE = "universe"  # what Pinocchio calls the world
@@ -96,7 +96,7 @@ def layout_of_pinocchio(model: Model, peer: Any, *, axes: bool = True) -> Layout
     Args:
         model: ours.
         peer: a `pinocchio.Model` of the same joints.
-        axes: whether axes must be the same, too.
+        axes: whether numbers must mean the same, too: axes, and from where they count.
 
     Raises:
         InputError: a joint that only one of the two has, or that moves otherwise.
@@ -119,8 +119,6 @@ def layout_of_pinocchio(model: Model, peer: Any, *, axes: bool = True) -> Layout
     for joint in model.joints:
         part = rows[numbers[joint.name]]
         check_kind(joint, part.kind, PEER)
-        if axes:
-            check_axes(joint, part.kind, part.placement, PEER)
         if part.follows is None:
             _arrange(draft, joint, part)
         elif joint.mimic is None:
@@ -128,7 +126,22 @@ def layout_of_pinocchio(model: Model, peer: Any, *, axes: bool = True) -> Layout
                 f"joint {joint.name!r} follows {part.follows[0]!r} in Pinocchio and moves on its "
                 'own here; load it with mimic="enforce", or Pinocchio\'s with mimic=False'
             )
+    if axes:
+        check_motion(model, _seats(peer), numbers, PEER)
     return draft.finish()
+
+
+def _seats(peer: Any) -> list[Seat]:
+    """Its joints as ours would be, and what carries each."""
+    found: list[Seat] = []
+    last = [WORLD]  # by joint there: the number of its last part
+    for i in range(1, peer.njoints):
+        carrier = last[peer.parents[i]]
+        for part in pieces(peer, i):
+            found.append(Seat(part.name, part.kind, part.placement, carrier))
+            carrier = len(found) - 1
+        last.append(carrier)
+    return found
 
 
 # -- coordinates
@@ -253,6 +266,10 @@ def _limits(peer: Any, part: Piece, rows: slice, remarks: Remarks) -> Limits:
         remarks.single(_greatest(peer, what, rows), f"a limit of {what}", part.name, np.inf)
         for what in ("velocity", "effort")
     )
+    if effort == 0.0:  # as it comes from URDF files, for which see their reader
+        effort = np.inf
+        text = f"joint {part.name!r}: effort 0 is taken for no limit"
+        remarks.say("used", text, "joint", part.name, notable=True)
     return Limits(*reach, velocity, effort)
 
 
