@@ -124,6 +124,13 @@ class Inertia:
         xx, yy, zz = x * x, y * y, z * z
         return (a + m * (yy + zz), d, e), (d, b + m * (xx + zz), f), (e, f, c + m * (xx + yy))
 
+    def with_mass(self, mass: float) -> Inertia:
+        """The same body, denser or lighter all over; it must have mass."""
+        factor = mass / self.mass
+        return Inertia(
+            mass, self.com, _frozen([[factor * x for x in row] for row in self.rotational])
+        )
+
     @property
     def properties(self) -> dict[str, Any]:
         """As `ModelBuilder.add_body` takes it."""

@@ -21,11 +21,10 @@ from dataclasses import replace
 import numpy as np
 
 from phipsi.errors import ModelError
-from phipsi.model.files.element import label_of
 from phipsi.model.geometry import Mesh, Sphere, Visual
 from phipsi.model.inertia import Inertia, Vector3
 from phipsi.model.model import Model
-from phipsi.model.report import Place, Remark, Report
+from phipsi.model.report import Place, Remark, Report, label_of
 from phipsi.model.solids import bounds
 
 TOO_LARGE = 10.0  # a moment of inertia, as a multiple of that of the filled box

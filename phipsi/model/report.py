@@ -25,6 +25,20 @@ NOTABLE: tuple[Status, ...] = ("refused", "implausible")
 Place = tuple[str, int]  # a file and a line in it
 
 
+def label_of(tag: str, name: str | None) -> str:
+    """What an element of a file is called.
+
+    >>> label_of("joint", "elbow"), label_of("origin", None)
+    ("<joint 'elbow'>", '<origin>')
+    """
+    return f"<{tag}>" if name is None else f"<{tag} {shorten(name)!r}>"
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """A text for a message."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
 class Remark(str):
     """One line of a report: a text that begins with file and line.
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from phipsi.errors import ModelError
-from phipsi.model.report import Place, Status
+from phipsi.model.report import Place, Status, label_of, shorten
 from phipsi.scalars import HUGE
 
 EXPAND = "expand the file first: xacro robot.xacro > robot.urdf"
@@ -247,13 +247,3 @@ class Element:
         if attribute:
             return f'<{self.tag} {attribute}="{text}">'
         return f"<{self.tag}>{text}</{self.tag}>"
-
-
-def label_of(tag: str, name: str | None) -> str:
-    """What an element is called in messages."""
-    return f"<{tag}>" if name is None else f"<{tag} {shorten(name)!r}>"
-
-
-def shorten(text: str, limit: int = 60) -> str:
-    """A text for a message."""
-    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from numpy.typing import ArrayLike
 
-from phipsi.model.files.packages import Directories
+from phipsi.model.files.packages import Directories, check_directories
 from phipsi.model.files.reading import Reading
 from phipsi.model.files.xmlfile import Element, read_xml
 from phipsi.model.inertia import vector3
@@ -94,7 +94,7 @@ def load(
         mimic,
         strict,
         None if gravity is None else vector3("load: gravity", gravity),
-        packages,  # type: ignore[arg-type]
+        check_directories(packages),
     )
     root = read_xml(path)
     return with_plausibility(_reader(root)(root, how), strict)

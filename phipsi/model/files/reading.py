@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from phipsi.errors import InputError, name_choices
-from phipsi.model.files.packages import check_directories
 from phipsi.model.inertia import Vector3
 
 BASES = ("fixed", "free")
@@ -39,7 +38,6 @@ class Reading:
         if self.base is not None:
             _check_choice("base", self.base, BASES)
         _check_choice("mimic", self.mimic, MIMICS)
-        object.__setattr__(self, "packages", check_directories(self.packages))
 
 
 def _check_choice(name: str, value: str, valid: tuple[str, ...]) -> None:

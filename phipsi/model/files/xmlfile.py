@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 from phipsi.errors import InputError, ModelError
 from phipsi.model.files.element import Element as Element
-from phipsi.model.files.element import shorten
 from phipsi.model.files.xmlparser import parse_xml as parse_xml
+from phipsi.model.report import shorten
 
 MOST_BYTES = 2**28  # of a file: the largest machines known need a thousandth of it
 SOME_BYTES = 2**20  # read first: room is made for what is asked for, not for what there is

@@ -18,7 +18,7 @@ from phipsi.model.files.sdf.pose import between
 from phipsi.model.files.sdf.scope import Node, link_of, pose_of
 from phipsi.model.files.sdf.tree import Carrier, Edge, span
 from phipsi.model.files.xmlfile import Element
-from phipsi.model.inertia import HERE, Placement
+from phipsi.model.inertia import HERE, MASSLESS, Placement
 from phipsi.model.joints import Fixed, Free, Spherical, Universal
 from phipsi.model.model import Model
 from phipsi.model.names import ROOT_JOINT, unused
@@ -174,31 +174,23 @@ class Assembly:
         inertia = own.inertia if body == link else own.inertia.moved(between(pose, own.pose))
         self._note_turned(joint, carrier)
         start = pose if isinstance(joint.kind, Fixed) else joint.pose
-        *before, last = self._pieces[joint.name]
-        for piece in before:
-            middle = self._new_body(f"{link}@{joint.name}@axis", own.node.element, joint)
-            self._axes[middle] = piece.element
+        pieces = self._pieces[joint.name]
+        for piece in pieces:
+            is_last = piece is pieces[-1]
+            middle = f"{link}@{joint.name}@axis"
+            name = body if is_last else self._new_body(middle, own.node.element, joint)
+            self._axes[name] = piece.element
             builder.add_body(
-                middle,
+                name,
                 parent,
                 piece.kind,
                 joint_name=piece.name,
                 mimic=follow.get(piece.name),
                 **_placement(between(outer, start)),
+                **(inertia if is_last else MASSLESS).properties,
                 **piece.options(),
             )
-            parent, outer = middle, start
-        self._axes[body] = last.element
-        builder.add_body(
-            body,
-            parent,
-            last.kind,
-            joint_name=last.name,
-            mimic=follow.get(last.name),
-            **_placement(between(outer, start)),
-            **inertia.properties,
-            **last.options(),
-        )
+            parent, outer = name, start
         if body != link:
             builder.add_frame(link, body, **_placement(between(pose, own.pose)))
 

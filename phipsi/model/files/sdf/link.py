@@ -147,6 +147,4 @@ def _from_shapes(
         text = f"{message_of(error, inertial)}; give <mass> and <inertia> without auto"
         notes.refuse(inertial, text)
         return MASSLESS
-    factor = mass.value() / total.mass
-    rows = tuple(tuple(factor * x for x in row) for row in total.rotational)
-    return Inertia(mass.value(), total.com, rows)  # type: ignore[arg-type]
+    return total.with_mass(mass.value())
