@@ -24,6 +24,7 @@ EXPORT = "export"
 WARM = "warm"
 LOADING = "loading"
 DERIVATIVES = "derivatives"
+DERIVATIONS = "derivations"
 PARTS = (
     PEERS,
     CHAINS,
@@ -36,6 +37,7 @@ PARTS = (
     WARM,
     LOADING,
     DERIVATIVES,
+    DERIVATIONS,
 )
 CHOICES = (*FILES, *TASKS, *PARTS)
 

@@ -23,6 +23,8 @@ What is where:
     cold.py                         first results, with and without a cache on disk
     loading.py                      files read
     derivatives.py                  products with Jacobians
+    derivations.py                  typed equations beside what is derived from them;
+                                    derivation_cases.py: which
     results.py bar.py bars.py       what was found, is it enough
     tables.py report.py             the page
     host.py                         processor and versions

@@ -3,6 +3,7 @@
 from . import (
     cold,
     control_loop,
+    derivations,
     derivatives,
     exported_c,
     loading,
@@ -20,4 +21,5 @@ SECTIONS = (
     cold.SECTION,
     loading.SECTION,
     derivatives.SECTION,
+    derivations.SECTION,
 )

@@ -1,14 +1,18 @@
 """Sphinx configuration of phipsi's documentation."""
 
 import re
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # _generate
 
 project = "phipsi"
 author = "the phipsi developers"
 copyright = f"2026, {author}"
 version = release = installed_version("phipsi")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "_generate"]
 myst_enable_extensions = ["colon_fence"]  # no math: its fonts would come over the network
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
@@ -20,6 +24,8 @@ napoleon_numpy_docstring = False
 
 html_theme = "furo"
 html_title = f"phipsi {version}"
+html_static_path = ["_static"]
+html_css_files = ["generated.css"]
 
 SECTION = re.compile(r"(Args|Returns|Raises|Yields|Attributes|Example|Examples|Note):$")
 

@@ -13,6 +13,9 @@ from phipsi.backends.disk import sources as _sources  # noqa: F401
 
 # isort: split
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from phipsi import joints
 from phipsi.backends.parallel.workers import get_threads, set_threads
 from phipsi.compile import Function, compile
@@ -63,13 +66,38 @@ from phipsi.simulate.run import rollout, simulate
 from phipsi.simulate.trajectory import Trajectory
 from phipsi.view import view
 
+if TYPE_CHECKING:  # imported on first use: they are many, and few programs need them
+    from phipsi.algebra.identities import (
+        Condition,
+        Equation,
+        add_identity,
+        forget_identity,
+        identities,
+        identity,
+    )
+    from phipsi.algebra.parse import parse
+    from phipsi.explain.deriving.derivation import Derivation
+    from phipsi.explain.deriving.derive import derive
+    from phipsi.explain.diagnosing.diagnose import diagnose
+    from phipsi.explain.diagnosing.diagnosis import Diagnosis
+    from phipsi.explain.drawings import Drawing, draw_blocks, draw_dataflow
+    from phipsi.explain.levels.explain import explain
+    from phipsi.explain.levels.explanation import Explanation
+    from phipsi.explain.sample import sample_force, sample_velocity
+
 __version__ = "0.1.0"
 
 __all__ = [
     "BackendError",
     "Body",
     "Closure",
+    "Condition",
     "Coupling",
+    "Derivation",
+    "Diagnosis",
+    "Drawing",
+    "Equation",
+    "Explanation",
     "Frame",
     "Function",
     "InputError",
@@ -88,6 +116,7 @@ __all__ = [
     "SpaceError",
     "Trajectory",
     "accelerations",
+    "add_identity",
     "as_matrix",
     "bias_force",
     "body_poses",
@@ -95,9 +124,15 @@ __all__ = [
     "chain",
     "compile",
     "control",
+    "derive",
+    "diagnose",
     "difference",
+    "draw_blocks",
+    "draw_dataflow",
     "examples",
+    "explain",
     "export",
+    "forget_identity",
     "forward_dynamics",
     "forward_dynamics_delayed",
     "from_mujoco",
@@ -105,6 +140,8 @@ __all__ = [
     "geometry",
     "get_threads",
     "gravity_force",
+    "identities",
+    "identity",
     "integrate",
     "inverse_dynamics",
     "jacobian",
@@ -117,12 +154,50 @@ __all__ = [
     "momentum",
     "operational_compliance",
     "operational_inertia",
+    "parse",
     "point",
     "potential_energy",
     "rollout",
+    "sample_force",
+    "sample_velocity",
     "save_urdf",
     "set_threads",
     "simulate",
     "view",
     "warmup",
 ]
+
+_ON_FIRST_USE = {
+    "phipsi.algebra.identities": (
+        "Condition",
+        "Equation",
+        "add_identity",
+        "forget_identity",
+        "identities",
+        "identity",
+    ),
+    "phipsi.algebra.parse": ("parse",),
+    "phipsi.explain.deriving.derivation": ("Derivation",),
+    "phipsi.explain.deriving.derive": ("derive",),
+    "phipsi.explain.diagnosing.diagnose": ("diagnose",),
+    "phipsi.explain.diagnosing.diagnosis": ("Diagnosis",),
+    "phipsi.explain.drawings": ("Drawing", "draw_blocks", "draw_dataflow"),
+    "phipsi.explain.levels.explain": ("explain",),
+    "phipsi.explain.levels.explanation": ("Explanation",),
+    "phipsi.explain.sample": ("sample_force", "sample_velocity"),
+}
+
+import_module("phipsi.explain")  # the room, once: later imports of it leave the name alone
+del globals()["explain"]  # which is that of the function
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _ON_FIRST_USE.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(module), name)
+            return value
+    raise AttributeError(f"module 'phipsi' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from phipsi.algebra.node import Node
+from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import SCALAR
 from phipsi.algebra.walk import letters_of
 from phipsi.backends.disk.identity import of_expressions
@@ -55,7 +56,8 @@ def make_program(expressions: Sequence[Node], plain: bool = True) -> Program:
 @lru_cache(maxsize=512)
 def _make_program(expressions: tuple[Node, ...], plain: bool) -> Program:
     told = of_expressions(expressions)
-    key = None if told is None else (told, plain)
+    has_functions = any(isinstance(x, MachineLetter) for x in letters_of(expressions))
+    key = None if told is None or has_functions else (told, plain)
     try:
         return kept("program", key, lambda: _lower(expressions, plain))
     except RecursionError:

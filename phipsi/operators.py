@@ -50,10 +50,18 @@ from phipsi.algebra.operators import (
     psi,
     psi_tilde,
     scalar,
+    space,
     tau,
     tau_bar,
     vector,
 )
+from phipsi.algebra.own import define, letter
+from phipsi.algebra.text.forms import add_form
+from phipsi.model.model import Point, point
+
+# Points stand behind B, J, X and c, also in text: parse('J(point("tool"))').
+add_form("point", point, Point, lambda x: (x.frame, x.position))
+add_form("Point", Point)
 
 __all__ = [
     "HH",
@@ -95,9 +103,11 @@ __all__ = [
     "blockdiag",
     "c",
     "cross",
+    "define",
     "f",
     "f0",
     "gravity",
+    "letter",
     "operator",
     "phi",
     "phi_tilde",
@@ -105,6 +115,7 @@ __all__ = [
     "psi",
     "psi_tilde",
     "scalar",
+    "space",
     "tau",
     "tau_bar",
     "vector",

@@ -5,6 +5,8 @@ from itertools import product
 from benchmarks import (
     cold,
     control_loop,
+    derivation_cases,
+    derivations,
     derivatives,
     exported_c,
     loading,
@@ -41,6 +43,10 @@ def findings(level):
         ],
         plan.LOADING: [_load(robot, 3.0 / level) for robot in FILES],
         plan.DERIVATIVES: [_products(*x) for x in product(derivatives.ROBOTS, derivatives.ASKED)],
+        plan.DERIVATIONS: [
+            _gain_of_derivation(*x, level / derivations.BOUND)
+            for x in product(("UR5", *derivations.OWN), derivation_cases.CASES)
+        ],
     }
 
 
@@ -66,6 +72,15 @@ def _products(robot, task):
     names = OURS, derivatives.JVP, derivatives.VJP, derivatives.THEIRS
     micros = dict(zip(names, (0.1, 0.2, 0.3, 10.0), strict=True))
     return derivatives.Products(robot, task, micros, {x: 10 * y for x, y in micros.items()})
+
+
+def _gain_of_derivation(machine, case, ratio):
+    """One of the lines has no algorithm as it was typed; of the others all are as slow."""
+    ways = {derivations.READS: 90.0, derivations.TYPED: ratio, derivations.DERIVED: 1.0}
+    flops = {derivations.TYPED: 1000, derivations.DERIVED: 500}
+    if case == next(iter(derivation_cases.CASES)):
+        del ways[derivations.TYPED], flops[derivations.TYPED]
+    return derivations.Gain(machine, case, ways, ways, flops)
 
 
 def _load(robot, times):

@@ -9,12 +9,23 @@ import pytest
 
 import phipsi as pp
 from phipsi.cli import timing
+from phipsi.operators import H, M, T, phi, psi
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmark_findings import findings
 
-from benchmarks import cold, derivatives, digits, exported_c, loading, parameters, plan
+from benchmarks import (
+    cold,
+    derivation_cases,
+    derivations,
+    derivatives,
+    digits,
+    exported_c,
+    loading,
+    parameters,
+    plan,
+)
 from benchmarks import single_precision as single
 from benchmarks.contender import OURS, DisagreementError
 from benchmarks.results import Results
@@ -238,6 +249,55 @@ def test_wrong_products_are_refused():
         derivatives.check_products(ROBOT, FORWARD, t, w, 1.001 * jvp, vjp)
     with pytest.raises(DisagreementError, match="UR5, forward dynamics, vjp: off by"):
         derivatives.check_products(ROBOT, FORWARD, t, w, jvp, [vjp[0], vjp[1], np.nan * vjp[2]])
+
+
+# -- derivations ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", ["J Mass^-1 J*", "Mass Mass^-1 T", "closed chain"])
+def test_derived_equations_are_beside_what_was_typed(monkeypatch, case):
+    clock = Asked(as_it_reads=30.0, compiled=3.0, derived=2.0)
+    monkeypatch.setattr(derivations, "interleave", clock)
+    found = derivations.measure_derivation("UR5", ROBOT.model, case, 0.0)
+    assert (found.machine, found.case) == ("UR5", case)
+    ways = (derivations.READS, derivations.TYPED, derivations.DERIVED)
+    assert [found.ratios[way] for way in ways] == pytest.approx([15.0, 1.5, 1.0])
+    assert clock.work == dict.fromkeys(ways, derivations.MANY)
+    assert found.flops[derivations.DERIVED] <= found.flops[derivations.TYPED]
+
+
+def test_derived_equations_that_differ_are_not_timed(monkeypatch):
+    class Wrong:
+        def __init__(self, expression):
+            self.result = 1.001 * expression
+
+    monkeypatch.setattr(pp, "derive", Wrong)
+    with pytest.raises(DisagreementError, match=r"UR5, Mass Mass\^-1 T: compiled is off by"):
+        derivations.measure_derivation("UR5", ROBOT.model, "Mass Mass^-1 T", 0.0)
+
+
+def test_line_without_an_algorithm_is_refused_and_shown_as_a_dash():
+    assert derivations.compiled(ROBOT.model, (phi + psi.T).inv) is None
+    row = derivations.gain_table(findings(1.0)[plan.DERIVATIONS][:1]).splitlines()[-1]
+    assert [cell.strip() for cell in row.split("|")[3:7]] == ["-", "1.00", "-", "500"]
+
+
+def test_machines_are_those_asked_for():
+    assert [name for name, _ in derivations.machines(plan.plan_of(["ur5"], True))] == ["UR5"]
+    assert not list(derivations.machines(plan.plan_of(["talos"], True)))
+    assert len(list(derivations.machines(plan.plan_of([], True)))) == 3
+
+
+def test_a_line_is_evaluated_as_it_reads():
+    """From the left, on the matrices of its letters."""
+    states = derivations.states_of(ROBOT.model, 2)
+    line = 2 * (H @ M @ H.T).inv @ T - H @ M @ H.T @ T
+    leaves = derivation_cases.leaves_of(ROBOT.model, line, states)
+    shapes = {letter: x.shape for letter, x in leaves.items()}
+    assert shapes == {H: (2, 6, 36), M: (2, 36, 36), T: (2, 6, 1)}
+    found = derivation_cases.as_it_reads(line, leaves)
+    for k, (q, torque) in enumerate(zip(states["q"], states["T"], strict=True)):
+        assert np.allclose(found[k, :, 0], pp.as_matrix(ROBOT.model, line, q, T=torque))
 
 
 # -- loading -------------------------------------------------------------------------------

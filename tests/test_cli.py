@@ -1,6 +1,7 @@
 """The command line: help, errors in one line, exit codes, pipes and terminals."""
 
 import re
+import shlex
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -52,7 +53,7 @@ def test_help_of_a_command_has_examples_that_it_understands(capsys, name):
     assert code == 0
     for use in COMMANDS[name]:
         assert f"  {use}\n" in out
-        program, *words = use.split()
+        program, *words = shlex.split(use)
         command, bound, _ = app.make_app().parse_args(words)
         assert (program, command.__name__) == ("phipsi", name)
         assert bound.arguments or words in (["demo"], ["cache"])

@@ -4,6 +4,7 @@ import math
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -72,11 +73,17 @@ def test_demo_claims_what_holds(shown):
 
 def test_demo_leaves_picture_page_and_data(shown):
     (_, out, _), folder = shown
-    files = {"motion.html", "motion.npz", "motion.png", "operators.png"}
+    drawings = {"mass.svg", "inverse.svg", "sweeps.svg"}
+    files = {"motion.html", "motion.npz", "motion.png", *drawings}
     assert {file.name for file in folder.iterdir()} == files
     assert all(str(Path("demo") / name) in out for name in files)
-    for name in ("motion.png", "operators.png"):
-        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+    assert (folder / "motion.png").read_bytes().startswith(b"\x89PNG")
+    titles = {name: ET.parse(folder / name).getroot().get("aria-label") for name in drawings}
+    assert titles == {
+        "mass.svg": "ℳ of two-arm spacecraft: 23 of 49 blocks are nonzero",
+        "inverse.svg": "ℳ⁻¹ of two-arm spacecraft: 49 of 49 blocks are nonzero",
+        "sweeps.svg": "(H φ M φ* H* + J_m)⁻¹ (T − C): 3 sweeps over the bodies",
+    }
     assert "<title>two-arm spacecraft</title>" in (folder / "motion.html").read_text()
     motion = Trajectory.load(folder / "motion.npz", pp.examples.spacecraft())
     assert motion.times[-1] == 20.0

@@ -1,8 +1,7 @@
 """The documentation runs: every code block of every page, and every row of the symbol table."""
 
-import doctest
 import re
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,52 +12,10 @@ from phipsi.algebra.spaces import SCALAR, SPACES, Space
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-
-FENCE = re.compile(r"^```python[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 ROW = re.compile(r"^\|(.+)\|$", re.MULTILINE)
-NUMBER = re.compile(r"([+-]?\d+\.\d*(?:e[+-]?\d+)?)")
 
-
-class Checker(doctest.OutputChecker):
-    """As doctest, but numbers with a point may differ by one in the last digit shown."""
-
-    def check_output(self, want: str, got: str, optionflags: int) -> bool:
-        if super().check_output(want, got, optionflags):
-            return True
-        shown, found = ("".join(text.split()) for text in (want, got))
-        wanted, numbers = NUMBER.split(shown), NUMBER.split(found)
-        if wanted[::2] != numbers[::2]:  # what stands between the numbers
-            return False
-        pairs = zip(wanted[1::2], numbers[1::2], strict=True)
-        return all(abs(float(x) - float(y)) <= 1.01 * last_digit(x) for x, y in pairs)
-
-
-def last_digit(number: str) -> float:
-    """What one unit of the last digit is worth, as 0.01 in 3.14."""
-    mantissa, _, exponent = number.partition("e")
-    return 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
-
-
-def code_blocks(page: Path) -> Iterator[tuple[int, str]]:
-    """(line before it, text) of each python block of a page."""
-    text = page.read_text(encoding="utf-8")
-    for match in FENCE.finditer(text):
-        yield text.count("\n", 0, match.start(1)), match.group(1)
-
-
-def run_block(page: Path, line: int, text: str, names: dict) -> None:
-    """Run one block in the page's names; `>>>` examples must print what the page shows."""
-    if ">>>" not in text:
-        exec(compile("\n" * line + text, str(page), "exec"), names)
-        return
-    examples = doctest.DocTestParser().get_examples(text)
-    test = doctest.DocTest(examples, names, page.name, str(page), line, text)
-    test.globs = names  # not a copy: later blocks of the page go on with them
-    complaints: list[str] = []
-    runner = doctest.DocTestRunner(Checker(), optionflags=FLAGS)
-    runner.run(test, out=complaints.append, clear_globs=False)
-    assert not runner.failures, "".join(complaints)
+sys.path.append(str(ROOT / "docs"))
+from _generate import Block, blocks, generate, is_generated, run  # noqa: E402
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -66,23 +23,86 @@ def test_code_on_the_page_runs_and_prints_what_is_shown(as_for_users, page, tmp_
     """All blocks of a page in order, in one namespace, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     names: dict = {"__name__": "__main__"}
-    for line, text in code_blocks(page):
-        run_block(page, line, text, names)
+    for _, block in blocks(page.read_text(encoding="utf-8"), str(page)):
+        run(block, names)
 
 
-def test_a_wrong_output_or_a_broken_block_is_found(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("```python\nx = 1\n```\n\n```python\n>>> x\n2\n```\n")
-    (_, good), (line, wrong) = code_blocks(page)
+def python(code: str, *words: str) -> Block:
+    return Block("page.md", 1, "python", words, code)
+
+
+def test_a_wrong_output_or_a_broken_block_is_found():
+    page = "```python\nx = 1\n```\n\n```python\n>>> x\n2\n```\n"
+    (_, good), (_, wrong) = blocks(page, "page.md")
     names: dict = {}
-    run_block(page, 1, good, names)
+    run(good, names)
     with pytest.raises(AssertionError, match=r"Expected:\s+2\s+Got:\s+1"):
-        run_block(page, line, wrong, names)
+        run(wrong, names)
     with pytest.raises(AssertionError, match=r"Got:\s+3.14"):
-        run_block(page, 1, ">>> 3.14\n3.17\n", names)
-    run_block(page, 1, ">>> [-0.0, 3.1416]\n[0., 3.142]\n", names)
+        run(python(">>> 3.14\n3.17\n"), names)
+    run(python(">>> [-0.0, 3.1416]\n[0., 3.142]\n"), names)
     with pytest.raises(ZeroDivisionError):
-        run_block(page, 1, "1 / 0\n", names)
+        run(python("1 / 0\n"), names)
+
+
+# -- pages that are generated ----------------------------------------------------------
+
+
+class Drawn:
+    def _repr_svg_(self) -> str:
+        return "<svg></svg>"
+
+
+class Table:
+    def _repr_markdown_(self) -> str:
+        return "| a |\n|---|\n| b |"
+
+
+TEXT = "{code-block} text\n:class: shown\n\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("print('one'); print('two')\n", f"```{TEXT}one\ntwo\n```\n"),
+        ("print('one')\n1 + 1\n", f"```{TEXT}one\n```\n\n```{TEXT}2\n```\n"),
+        ("'text'\n", f"```{TEXT}'text'\n```\n"),
+        ("print('```')\n", f"````{TEXT}```\n````\n"),
+        ("Drawn()\n", "```{raw} html\n<div class='drawing'><svg></svg></div>\n```\n"),
+        ("Table()\n", "| a |\n|---|\n| b |\n"),
+    ],
+)
+def test_what_a_block_shows_follows_it_as_in_a_notebook(code, shown):
+    assert run(python(code, "run"), {"Drawn": Drawn, "Table": Table}) == shown
+
+
+def test_a_page_is_generated_by_its_own_code():
+    page = (
+        "# Title\n\n```python\nx = 20\n```\n\n```python run\n2 * x\n```\n\n"
+        "```python run alone\nprint(x)\n```\n\n```python run page\nprint('- one')\n```\n\n"
+        "```sh\nrm everything\n```\n"
+    )
+    assert is_generated(page) and not is_generated(page.replace(" run", ""))
+    assert generate(page, "page.md") == (
+        "# Title\n\n```python\nx = 20\n```\n\n```python\n2 * x\n```\n\n"
+        f"```{TEXT}40\n```\n\n\n```{TEXT}20\n```\n\n\n- one\n\n\n```sh\nrm everything\n```\n"
+    )
+    assert generate("```python\n1 / 0\n```\n", "page.md") == "```python\n1 / 0\n```\n"
+
+
+def test_commands_of_a_page_print_what_they_would_in_a_shell():
+    shown = generate("```sh run\nphipsi --version  # which\n\nphipsi inf\n```\n", "page.md")
+    version = re.escape(phipsi.__version__)
+    assert re.search(rf"^:class: shown\n\n{version}\nerror: .*inf.*\n```$", shown, re.MULTILINE)
+    with pytest.raises(ValueError, match=r"page.md:1: expected phipsi ..., got `ls`"):
+        generate("```sh run\nls\n```\n", "page.md")
+
+
+def test_a_block_that_shows_nothing_is_refused_and_so_is_an_unknown_word():
+    with pytest.raises(ValueError, match=r"page.md:1: the block is to show something"):
+        generate("```python run\nx = 1\n```\n", "page.md")
+    with pytest.raises(ValueError, match=r"page.md:1: .*'rum'.* expected some of .*'run'"):
+        generate("```python rum\nx\n```\n\n```python run\n1\n```\n", "page.md")
 
 
 # -- the symbol table ------------------------------------------------------------------

@@ -32,9 +32,9 @@ def found(pattern: str, text: str) -> list[float]:
     return [float(x.replace(",", "")) for x in match.groups()]
 
 
-def test_there_are_six_of_them_and_each_is_tested_here():
+def test_there_are_seven_of_them_and_each_is_tested_here():
     names = [script.name for script in SCRIPTS]
-    assert [name[:3] for name in names] == ["01_", "02_", "03_", "04_", "05_", "06_"]
+    assert [name[:3] for name in names] == [f"0{k}_" for k in range(1, 8)]
     assert all(f'"{name}"' in Path(__file__).read_text() for name in names)
 
 
@@ -113,3 +113,15 @@ def test_optimal_control(tmp_path):
     assert given[0] <= given[2] and given[1] <= given[3]
     assert found(r"ends (\S+) degrees from upright", out)[0] < 1.0
     assert (tmp_path / "optimal_control.png").exists()
+
+
+def test_derive_and_explain(tmp_path):
+    """The printed form of Omega holds on a chain, and not on a tree."""
+    out = run(tmp_path, "07_derive_and_explain.py")
+    assert "= B.T @ psi.T @ H.T @ D.inv @ H @ psi @ B" in out
+    assert found(r"holds on random machines: True, to (\S+)$", out)[0] < 1e-9
+    assert found(r"it is what was typed, to (\S+)$", out)[0] < 1e-9
+    assert "Level 4: the sweeps" in out
+    assert found(r"on chain of 4: off by (\S+)$", out)[0] < 1e-9
+    assert found(r"on branching tree: off by (\S+)$", out)[0] > 1e-5
+    assert (tmp_path / "derive_and_explain.svg").read_text().startswith("<svg")

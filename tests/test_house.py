@@ -8,7 +8,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
 CODE = re.compile(r"`([a-z_0-9/]+)`")
-ROOMS = ("model", "lowering", "backends", "function", "simulate", "view", "cli")
+ROOMS = (
+    *("model", "algebra", "lowering", "backends", "function", "explain", "simulate", "view", "cli"),
+)
 
 
 def rows(room: str) -> list[str]:

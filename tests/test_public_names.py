@@ -65,6 +65,11 @@ PACKAGE = ERRORS | {
     *("Trajectory", "control", "rollout", "simulate"),
     # what it looks like
     *("geometry", "view"),
+    # the algebra as a tool for thinking
+    *("Condition", "Equation", "add_identity", "forget_identity", "identities", "identity"),
+    *("Derivation", "derive", "parse"),
+    *("Drawing", "Explanation", "draw_blocks", "draw_dataflow", "explain"),
+    *("Diagnosis", "diagnose", "sample_force", "sample_velocity"),
 }
 LETTERS = {
     # the machine
@@ -77,7 +82,7 @@ LETTERS = {
     # vectors
     *("beta", "beta_dot", "T", "f0", "gravity", "a", "b", "c", "V", "alpha", "f", "C", "pose", "U"),
 }
-MAKERS = {"blockdiag", "operator", "scalar", "vector"}
+MAKERS = {"blockdiag", "define", "letter", "operator", "scalar", "space", "vector"}
 LAWS = {"ComputedTorque", "GravityCompensation", "PD"}
 MACHINES = {"branching_tree", "chain", "planar_arm", "puma560", "spacecraft"}
 KINDS = {

@@ -15,18 +15,13 @@ import phipsi as pp
 from phipsi.algebra.node import Identity, Inverse, Root, Scaled, Symbol, Transpose
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, SCALAR, Causality
 from phipsi.algebra.walk import walk
-from phipsi.lowering.settle import (
-    KEPT,
-    MASS,
-    Family,
-    family_of,
-    inverse,
+from phipsi.lowering.settle import KEPT, MASS, Family, family_of, inverse, settle
+from phipsi.lowering.structure import (
     is_memoryless,
     is_pointwise,
     is_symmetric,
     join,
     load_points,
-    settle,
     split,
     step_of,
     transposed,

@@ -450,8 +450,8 @@ def test_misspelt_space_gets_a_hint():
 def test_operator_without_a_diagonal_is_refused(source, target):
     assert refusal(operator, "Z", source, target) == (
         f"cannot make Z from {source} space to {target} space: it has no diagonal\n"
-        "  a block-diagonal operator maps between bodies and joints, or a space to itself; "
-        "see also vector(...)"
+        "  a block-diagonal operator maps between bodies and joints, or a space to itself, "
+        "a dense one from or to a space(...) of your own; see also vector(...)"
     )
 
 

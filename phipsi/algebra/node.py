@@ -23,7 +23,8 @@ from functools import reduce
 from numbers import Integral, Real
 from typing import Any
 
-from phipsi.algebra.show import ATOM, PRODUCT, SUM, in_brackets, inside, maps, misfit
+from phipsi.algebra import show
+from phipsi.algebra.show import maps
 from phipsi.algebra.spaces import BODY, SCALAR, Causality, Space, are_paired
 from phipsi.errors import SpaceError
 
@@ -42,7 +43,6 @@ class Node:
     _fields: tuple  # what tells this node from others of its class
     _hash: int
 
-    binding = ATOM  # how tightly the text of this expression holds together
     __array_ufunc__ = None  # an array on the left hands the operation to us
     __iter__ = None  # or Python would take __getitem__ for a sequence
 
@@ -158,13 +158,7 @@ class Node:
     # -- what the user may try, and what to write instead ------------------------------
 
     def __call__(self, *arguments: Any) -> Node:
-        only = arguments[0] if len(arguments) == 1 else None
-        advice = "evaluate it by pp.compile(model, expression)(q, ...)"
-        if isinstance(only, Node):
-            advice = f"write {Product(*self.factors, *only.factors)}"
-        elif isinstance(only, Real):
-            advice = f"write {scale(only, self)}"
-        raise SpaceError(f"`{self}` is no function; {advice}")
+        raise SpaceError(show.no_function(self, arguments))
 
     def __getitem__(self, index: Any) -> Node:
         raise SpaceError(
@@ -173,13 +167,7 @@ class Node:
         )
 
     def __pow__(self, exponent: object) -> Node:
-        if self.is_square:
-            advice = f"write {self * self if self.is_scalar else self @ self}, or .inv, or .sqrt"
-        elif self.is_vector:
-            advice = f"write {self.T @ self}"
-        else:
-            advice = f"{maps(self)}; only what maps a space to itself has powers"
-        raise SpaceError(f"cannot raise `{self}` to a power; {advice}")
+        raise SpaceError(show.no_power(self))
 
     # -- identity and looks ------------------------------------------------------------
 
@@ -203,8 +191,38 @@ class Node:
     def __reduce__(self) -> tuple:
         return type(self), self._fields
 
+    def __str__(self) -> str:
+        from phipsi.algebra.text.python import in_python  # the ways to write stand on this file
+
+        return in_python(self)
+
     def __repr__(self) -> str:
         return str(self)
+
+    def unicode(self) -> str:
+        """This expression as the papers write it, in plain text; `parse` reads it.
+
+        >>> from phipsi.operators import D, H, I, K, psi
+        >>> ((I - H @ psi @ K).T @ D.inv).unicode()
+        '(I − H ψ K)* D⁻¹'
+        """
+        from phipsi.algebra.text.unicode import in_unicode
+
+        return in_unicode(self)
+
+    def latex(self) -> str:
+        r"""This expression as the papers print it, in LaTeX; `parse` reads it.
+
+        >>> from phipsi.operators import H, phi
+        >>> print((H @ phi.T).latex())
+        H \phi^{*}
+        """
+        from phipsi.algebra.text.latex import in_latex
+
+        return in_latex(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
 
 
 class Symbol(Node):
@@ -235,11 +253,6 @@ class Symbol(Node):
         self._settle(fields, source, target, causality)
         self.__dict__.update(name=name, arguments=arguments, definition=definition, free=free)
 
-    def __str__(self) -> str:
-        if not self.arguments:
-            return self.name
-        return f"{self.name}({', '.join(map(repr, self.arguments))})"
-
 
 class Identity(Node):
     """I. Its space stays open until a neighbour decides it."""
@@ -250,14 +263,9 @@ class Identity(Node):
     def at(self, space: Space) -> Node:
         return Identity(space) if self.source is None else self
 
-    def __str__(self) -> str:
-        return "I"
-
 
 class Sum(Node):
     """A + B + ..., all between the same spaces. Made by `add`."""
-
-    binding = SUM
 
     def __init__(self, *terms: Node):
         causality = reduce(Causality.__or__, (term.causality for term in terms))
@@ -270,15 +278,6 @@ class Sum(Node):
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return reduce(add, children)
 
-    def __str__(self) -> str:
-        text = str(self.children[0])
-        for term in self.children[1:]:
-            if isinstance(term, Scaled) and not isinstance(term.factor, Node) and term.factor < 0:
-                text += f" - {inside(-term, self)}"
-            else:
-                text += f" + {term}"
-        return text
-
 
 class Product(Node):
     """A @ B @ ...: the last acts first. Made by `compose`.
@@ -286,8 +285,6 @@ class Product(Node):
     An outer product x @ y.T fills every block, so it is mixed; a scalar x.T @ y
     is a single block, so it is memoryless.
     """
-
-    binding = PRODUCT
 
     def __init__(self, *factors: Node):
         source, target = factors[-1].source, factors[0].target
@@ -306,16 +303,10 @@ class Product(Node):
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return reduce(compose, children)
 
-    def __str__(self) -> str:
-        first, *others = self.children
-        parts = [inside(first, self, leftmost=True), *(inside(x, self) for x in others)]
-        return " @ ".join(parts)
-
 
 class Scaled(Node):
     """factor * operand; the factor is a number or a scalar expression. Made by `scale`."""
 
-    binding = PRODUCT
     factor: Node | int | float
 
     def __init__(self, factor: Node | int | float, operand: Node):
@@ -326,14 +317,8 @@ class Scaled(Node):
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return scale(children[0] if len(children) == 2 else self.factor, children[-1])
 
-    def __str__(self) -> str:
-        operand = inside(self.children[-1], self)
-        if isinstance(self.factor, Node):
-            return f"{inside(self.factor, self, leftmost=True)} * {operand}"
-        return f"-{operand}" if self.factor == -1 else f"{self.factor} * {operand}"
 
-
-class _Function(Node):
+class Function(Node):
     """A function of one operator, written behind it as an attribute."""
 
     suffix = ""
@@ -344,11 +329,8 @@ class _Function(Node):
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return getattr(children[0], self.suffix)
 
-    def __str__(self) -> str:
-        return f"{inside(self.children[0], self)}.{self.suffix}"
 
-
-class Transpose(_Function):
+class Transpose(Function):
     """A.T, the papers' A*. Made by `transpose`."""
 
     suffix = "T"
@@ -357,13 +339,13 @@ class Transpose(_Function):
         self._settle((operand,), operand.target, operand.source, operand.causality.T, (operand,))
 
 
-class Inverse(_Function):
+class Inverse(Function):
     """A.inv. Made by `invert`."""
 
     suffix = "inv"
 
 
-class Root(_Function):
+class Root(Function):
     """A.sqrt, the lower Cholesky factor of a memoryless symmetric operator."""
 
     suffix = "sqrt"
@@ -394,9 +376,6 @@ class Bracket(Node):
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return Bracket(self.name, children[0])
 
-    def __str__(self) -> str:
-        return f"{self.name}[{self.children[0]}]"
-
 
 class Opener:
     """A name that only opens a bracket: Q[x], cross[x]. No expression by itself."""
@@ -409,7 +388,7 @@ class Opener:
         return Bracket(self.name, vector)
 
     def __call__(self, *arguments: object) -> Node:
-        raise SpaceError(in_brackets(self.name, arguments))
+        raise SpaceError(show.in_brackets(self.name, arguments))
 
     def __repr__(self) -> str:
         return f"{self.name}[.]"
@@ -430,9 +409,6 @@ class Diagonal(Node):
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return Diagonal(children[0])
 
-    def __str__(self) -> str:
-        return f"blockdiag({self.children[0]})"
-
 
 # -- the ways to combine ---------------------------------------------------------------
 
@@ -444,7 +420,7 @@ def compose(left: Node, right: Node) -> Node:
     if right.target is None and left.source is not None:
         right = right.at(left.source)
     if left.source is not right.target:
-        raise SpaceError(misfit(left, right, Product(*left.factors, *right.factors)))
+        raise SpaceError(show.misfit(left, right, Product(*left.factors, *right.factors)))
     if isinstance(left, Identity):
         return right
     if isinstance(right, Identity):
@@ -460,11 +436,7 @@ def add(left: Node, right: Node) -> Node:
         right = right.at(left.source)
     whole = Sum(*left.terms, *right.terms)
     if left.source is not right.source or left.target is not right.target:
-        crossed = left.source is right.target and left.target is right.source
-        hint = f". Did you mean {right.T}?" if crossed else ""
-        raise SpaceError(
-            f"cannot add `{left}` and `{right}` in `{whole}`\n  {maps(left)}; {maps(right)}{hint}"
-        )
+        raise SpaceError(show.no_sum(left, right, whole))
     return whole
 
 
@@ -474,23 +446,12 @@ def scale(factor: object, operand: Node) -> Node:
         if not factor.is_scalar and operand.is_scalar:
             factor, operand = operand, factor
         if not factor.is_scalar:
-            raise SpaceError(
-                f"cannot multiply `{factor}` and `{operand}` by *\n"
-                f"  * is for scalars; {_product_meant(factor, operand)}"
-            )
+            raise SpaceError(show.no_scaling(factor, operand))
         return Scaled(factor, operand)
     number = _number(factor, operand)
     if isinstance(operand, Scaled) and not isinstance(operand.factor, Node):
         number, operand = _number(number * operand.factor, operand), operand.children[0]
     return operand if number == 1 else Scaled(number, operand)
-
-
-def _product_meant(left: Node, right: Node) -> str:
-    """Which product exists, where left * right does not."""
-    for first in (left, left.T):
-        if first.source is right.target or None in (first.source, right.target):
-            return f"did you mean `{Product(*first.factors, *right.factors)}`?"
-    return "operators compose by @"
 
 
 def transpose(operand: Node) -> Node:
@@ -516,22 +477,7 @@ def _operand(other: object, form: str, node: Node) -> Node:
     """The other side of an operation, or a SpaceError if it is no expression."""
     if isinstance(other, Node):
         return other
-    expression = form.format(node)
-    if isinstance(other, Real):
-        advice = f"write {other} * I"
-        if "@" not in form and not node.is_square:
-            maker = "vector" if SCALAR in (node.source, node.target) else "operator"
-            advice = f"name what you add with operators.{maker}(...)"
-        raise SpaceError(f"a number has no space in `{expression}`; {advice}")
-    if isinstance(other, Opener):
-        raise SpaceError(
-            f"{other.name} is no operator by itself in `{expression}`; write {other.name}[x] "
-            f"with a vector x of {BODY}"
-        )
-    raise SpaceError(
-        f"{type(other).__name__} is no operator or vector in `{expression}`; name it with "
-        "operators.vector(...) or operators.operator(...) and pass its value at evaluation"
-    )
+    raise SpaceError(show.no_operand(other, form, node))
 
 
 def _number(factor: object, operand: Node, verb: str = "multiply") -> int | float:

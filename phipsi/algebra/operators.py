@@ -37,6 +37,8 @@ from phipsi.algebra.spaces import (
     Space,
     are_paired,
     as_space,
+    is_dense,
+    own_space,
 )
 from phipsi.errors import InputError, SpaceError
 
@@ -174,20 +176,45 @@ C = _define("C", H @ phi @ (M @ phi.T @ (a + E @ gravity) + b))  # [001 (23)]
 # -- the user's own --------------------------------------------------------------------
 
 
+def space(name: str, size: int) -> Space:
+    """A space of the user's: one block of `size` numbers for the whole machine.
+
+    The same name and size are the same space. Operators between it and any other space are
+    dense matrices, as the constraints of a closed chain [002 (3.13)].
+
+    Args:
+        name: for messages; an identifier that no other space has.
+        size: how many numbers a vector has.
+
+    >>> loop = space("loop", 5)
+    >>> A = operator("A", "point", loop)
+    >>> (A @ J @ Mass.inv @ J.T @ A.T).inv @ vector("u", loop)
+    (A @ J @ Mass.inv @ J.T @ A.T).inv @ u
+    """
+    return own_space(name, size)
+
+
 def operator(name: str, source: Space | str, target: Space | str) -> Symbol:
-    """A block-diagonal operator of the user's, its blocks given at evaluation.
+    """An operator of the user's, its value given at evaluation.
+
+    Between bodies and joints, and of a space to itself, it is block diagonal, and its value a
+    list of blocks. From or to a space of the user's own (`space`) it is one matrix.
 
     >>> A = operator("A", "body", "body")
     >>> A @ phi
     A @ phi
+    >>> operator("Q_a", "joint", space("loop", 5)) @ Mass.inv
+    Q_a @ Mass.inv
     """
     start, end = as_space(source), as_space(target)
-    if not are_paired(start, end):
+    if not are_paired(start, end) and not is_dense(start, end):
         raise SpaceError(
             f"cannot make {name} from {start} to {end}: it has no diagonal\n  a block-diagonal "
-            "operator maps between bodies and joints, or a space to itself; see also vector(...)"
+            "operator maps between bodies and joints, or a space to itself, a dense one from or to "
+            "a space(...) of your own; see also vector(...)"
         )
-    return Symbol(_own_name(name), start, end, free=True)
+    causality = MEMORYLESS if are_paired(start, end) else MIXED
+    return Symbol(own_name(name), start, end, causality, free=True)
 
 
 def vector(name: str, space: Space | str) -> Symbol:
@@ -196,7 +223,7 @@ def vector(name: str, space: Space | str) -> Symbol:
     >>> phi @ vector("x", "body")
     phi @ x
     """
-    return _vector(_own_name(name), as_space(space), free=True)
+    return _vector(own_name(name), as_space(space), free=True)
 
 
 def scalar(name: str) -> Symbol:
@@ -205,7 +232,7 @@ def scalar(name: str) -> Symbol:
     >>> scalar("k") * M
     k * M
     """
-    return Symbol(_own_name(name), SCALAR, SCALAR, free=True)
+    return Symbol(own_name(name), SCALAR, SCALAR, free=True)
 
 
 LETTERS: dict[str, Node | Opener] = {
@@ -215,7 +242,8 @@ LETTERS: dict[str, Node | Opener] = {
 }
 
 
-def _own_name(name: str) -> str:
+def own_name(name: str) -> str:
+    """A name for a symbol of the user's; InputError if it is none, or taken."""
     if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
         raise InputError(f"a symbol needs a name that is an identifier, got {name!r}")
     if name in LETTERS:

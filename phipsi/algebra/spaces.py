@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from numbers import Integral
 
 from phipsi.errors import InputError, name_choices
 
 
 @dataclass(frozen=True)
 class Space:
-    """A space of stacked blocks; how large each block is belongs to the machine."""
+    """A space of stacked blocks; how large each block is belongs to the machine.
+
+    A space of the user's has a fixed `size`: one block of so many numbers for the whole
+    machine. Made by `own_space`.
+    """
 
     name: str
     blocks: str  # what one block belongs to
+    size: int | None = None  # of the one block of a user's own
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the space is the user's own."""
+        return self.size is not None
 
     def __str__(self) -> str:
-        return f"{self.name} space"
+        return f"{self.name} space" + (f" of size {self.size}" if self.is_own else "")
 
-    def __reduce__(self) -> tuple:
-        return as_space, (self.name,)  # one object each, also after pickling
+    def __reduce__(self) -> tuple:  # one object each, also after pickling
+        return (own_space, (self.name, self.size)) if self.is_own else (as_space, (self.name,))
 
 
 BODY = Space("body", "a body: its spatial velocity, acceleration or force")
@@ -33,8 +44,41 @@ SCALAR = Space("scalar", "one number")
 SPACES = {space.name: space for space in (BODY, JOINT, POINTS, BASE, COORDINATES, POSE, SCALAR)}
 
 
+_OWN: dict[tuple[str, int], Space] = {}
+
+
+def own_space(name: str, size: int) -> Space:
+    """A space of the user's: one block of `size` numbers for the whole machine.
+
+    The same name and size are the same space. Its operators are dense matrices: those between
+    it and another space take all blocks of that one at once.
+
+    Args:
+        name: for messages; an identifier that no other space has.
+        size: how many numbers a vector has.
+
+    Returns:
+        The space, for `vector` and `operator`.
+
+    >>> own_space("loop", 5)
+    Space(name='loop', blocks='the whole machine', size=5)
+    >>> print(own_space("loop", 5))
+    loop space of size 5
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InputError(f"a space needs a name that is an identifier, got {name!r}")
+    if name in SPACES:
+        raise InputError(f"the name {name!r} is a space of the algebra; choose another one")
+    if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+        raise InputError(f"the space {name!r} needs a size of 1 or more, got {size!r}")
+    key = name, int(size)
+    return _OWN.setdefault(key, Space(name, "the whole machine", int(size)))
+
+
 def as_space(space: Space | str) -> Space:
     """A space by itself or by its name."""
+    if isinstance(space, Space) and space.size is not None:
+        return own_space(space.name, space.size)
     name = space.name if isinstance(space, Space) else space
     if not isinstance(name, str) or name not in SPACES:
         raise InputError(f"no space {name!r}; {name_choices(str(name), SPACES)}")
@@ -44,6 +88,11 @@ def as_space(space: Space | str) -> Space:
 def are_paired(source: Space | None, target: Space | None) -> bool:
     """Whether the blocks of both stand opposite each other: joint k carries body k."""
     return source is target or {source, target} == {BODY, JOINT}
+
+
+def is_dense(source: Space, target: Space) -> bool:
+    """Whether a user's operator between these is one matrix, not a list of blocks."""
+    return (source.is_own or target.is_own) and SCALAR not in (source, target)
 
 
 class Causality(Enum):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from phipsi.algebra.families import Family
 from phipsi.algebra.node import Node, Symbol
 
 
@@ -18,10 +19,13 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def made_of(node: Node) -> tuple[Node, ...]:
-    """What an expression is made of: its children, or the definition of a letter."""
-    if isinstance(node, Symbol) and node.definition is not None:
+    """What an expression is made of: its children, or what a letter stands for."""
+    if not isinstance(node, Symbol):
+        return node.children
+    if node.definition is not None:
         return (node.definition,)
-    return node.children
+    families = (x for x in node.arguments if isinstance(x, Family))
+    return tuple(part for family in families for part in family.parts)
 
 
 def letters_of(expressions: Sequence[Node]) -> list[Symbol]:

@@ -10,7 +10,7 @@ from math import prod
 from typing import Protocol
 
 from phipsi.algebra.node import Node
-from phipsi.backends.disk.identity import Parts, of_expressions, of_machine
+from phipsi.backends.disk.identity import Parts, of_blocks, of_expressions, of_machine
 from phipsi.graph.graph import Graph
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.program import Program
@@ -140,7 +140,8 @@ class Job:
             return None
         bodies = [(repr(key), several) for key, several in self.points.items()]
         shapes = list(self.inputs.items()), self.outputs
-        return self.about, machine, bodies, shapes, self.real
+        own = of_blocks(self.expressions, self.machine.model)
+        return self.about, machine, bodies, shapes, self.real, own
 
     def traced(self, limit: int | None = None) -> Trace:
         shapes = self.matrices

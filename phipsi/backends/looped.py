@@ -13,6 +13,7 @@ from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, POSE
 from phipsi.backends import dense, tables
 from phipsi.backends.disk.identity import Parts, is_ours
 from phipsi.backends.disk.records import kept
+from phipsi.backends.layouts import Layouts
 from phipsi.backends.llvm import (
     Code,
     Target,
@@ -23,7 +24,7 @@ from phipsi.backends.llvm import (
 )
 from phipsi.backends.parallel.subtrees import Cut, cut_machine, is_separable, write_segments
 from phipsi.backends.rolled import RowFormat, TemplateWriter, write_module, write_walk
-from phipsi.backends.tables import Codes, Layouts, Rows, Table
+from phipsi.backends.tables import Codes, Rows, Table
 from phipsi.backends.write import Width
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.generic import Form
@@ -302,9 +303,10 @@ class LoopedProgram:
         """Pieces for forms of bodies, and for what is done once before loops."""
         how, loops = (self.target.real, self.constants), self.program.loops
         found: dict[Any, Pieces] = {}
-        for form, link in forms.items():
+        for form, example in forms.items():
+            link, own = example or (None, ())
             held = conditions.get(form, ())
-            visit = Visit(self.program, form, link, self.layout, self.plain, *how, held)
+            visit = Visit(self.program, form, link, self.layout, self.plain, *how, held, own)
             made = [visit.template(x) if x.statements else None for x in loops]
             some = [x if x is not None and x.regions else None for x in made]
             found[form] = Pieces(some, visit.record)

@@ -1,14 +1,12 @@
 """A machine as a table: one row for each visit of a body, in the order of the loops.
 
-What code needs to know of a machine is here: where everything is in the
-workspace, the operands of addresses, the parameters of bodies, which columns
-pass a body and which pairs meet there.
+What code needs to know of a machine is here: the operands of addresses, the
+parameters of bodies, which columns pass a body and which pairs meet there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
 from typing import Any
@@ -17,130 +15,28 @@ import numpy as np
 
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS
-from phipsi.backends.dense import scratch
+from phipsi.backends.layouts import Layouts, Located
 from phipsi.backends.real import REALS
 from phipsi.backends.rolled import HEAD, RowFormat
 from phipsi.graph.graph import Graph, Node
-from phipsi.lowering.generic import Form, link_form, machine_constants
+from phipsi.lowering.generic import Form, Own, link_form, machine_constants
 from phipsi.lowering.letters import PLACE, SPATIAL, joint_axis
 from phipsi.lowering.links import Link
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.memory import Sizes
-from phipsi.lowering.program import Columns, Direction, Effect, Loop, Program, Slot, Statement
+from phipsi.lowering.own import own_block, own_letters
+from phipsi.lowering.program import Columns, Direction, Loop, Program, Slot
 from phipsi.lowering.quantities import MOMENTS, TEN
 from phipsi.lowering.templates import (
     Operand,
     column_patterns,
     pairs_of,
 )
+from phipsi.lowering.visitor import followed
 from phipsi.lowering.walks import Walk, meetings
 from phipsi.model.tree import WORLD
 
 OF_AXES = ("map_derivative", "axis")  # steps that ask whether a joint is this one
-
-
-@dataclass(frozen=True)
-class Located:
-    """Points on bodies: of each list, the bodies."""
-
-    bodies: dict[tuple, list[int]]
-
-    def on(self, k: int) -> list[tuple[tuple, int]]:
-        """The points on a body, list by list: which list, which of it."""
-        found = self._by_body.get(k, [])
-        return found
-
-    @property
-    def _by_body(self) -> dict[int, list[tuple[tuple, int]]]:
-        if "_found" not in self.__dict__:
-            found: dict[int, list[tuple[tuple, int]]] = {}
-            for key, bodies in self.bodies.items():
-                for e, k in enumerate(bodies):
-                    found.setdefault(k, []).append((key, e))
-            self.__dict__["_found"] = found
-        return self.__dict__["_found"]
-
-
-class Layouts:
-    """Where everything of a machine is in the workspace, counted in numbers.
-
-    Args:
-        program: the loops.
-        machine: where they run.
-        points: on bodies.
-        records: how many numbers the record of each body takes.
-    """
-
-    def __init__(self, program: Program, machine: Machine, sizes: Sizes, records: np.ndarray):
-        self.size = 0
-        self.machine, self.sizes = machine, sizes
-        self.record = self._take(int(records.sum())) + np.concatenate(
-            [np.zeros(1, np.int64), np.cumsum(records)[:-1]]
-        ).astype(np.int64)
-        self.start: dict[Any, int] = {}
-        self._dense = 0
-        self.zeroed: list[tuple[int, int]] = []  # start and count of what is added to
-        for statement in program.statements():
-            slot = statement.target
-            if slot is not None:
-                self._place(slot, statement)
-            if statement.domain.kind == "pair":
-                self._place_pairs(statement)
-            if statement.step in ("dense_solve", "dense_inverse"):
-                self._place_dense(statement)
-        self.start["dense"] = self._take(self._dense)
-
-    def _take(self, count: int) -> int:
-        self.size += count
-        return self.size - count
-
-    def _place(self, slot: Slot, statement: Statement) -> None:
-        kind = slot.domain.kind
-        if slot in self.start:
-            return
-        if kind == "world" or statement.effect is Effect.EMIT:
-            count = self.whole(slot)
-            self.start[slot] = self._take(count)
-            if statement.effect in (Effect.GATHER, Effect.EMIT):
-                self.zeroed.append((self.start[slot], count))
-        elif kind == "point":
-            many = max((n for _, n in self.sizes.points), default=0)
-            self.start[slot] = self._take(many * self.block(slot))
-        elif kind == "column" and statement.effect is Effect.PUSH:
-            self.start[slot] = self._take(self.scalars(slot.columns) * SPATIAL)
-
-    def _place_dense(self, statement: Statement) -> None:
-        """Room to solve systems of the whole machine in, one after the other."""
-        matrix = statement.arguments[0].slot
-        n = self.sizes.of(matrix.shape.rows, matrix.domain.points)
-        self._dense = max(self._dense, scratch(n))
-
-    def _place_pairs(self, statement: Statement) -> None:
-        """Vectors that are paired, and these times Y."""
-        for which, read in (("left", statement.arguments[0]), ("right", statement.arguments[2])):
-            slot = read.slot
-            count = self.scalars(slot.columns) * SPATIAL
-            if ("paired", slot) not in self.start:
-                self.start["paired", slot] = self._take(count)
-            if (which, slot) not in self.start:
-                self.start[which, slot] = self._take(count)
-
-    def whole(self, slot: Slot) -> int:
-        """Numbers of a block of the whole machine."""
-        points = slot.domain.points
-        n = self.sizes.of(slot.shape.rows, points)
-        return n * self.sizes.of(slot.shape.columns, points) if slot.shape.is_matrix else n
-
-    @staticmethod
-    def block(slot: Slot) -> int:
-        """Numbers of a block at a point."""
-        return SPATIAL * SPATIAL if slot.shape.is_matrix else SPATIAL
-
-    def scalars(self, columns: Columns) -> int:
-        """How many columns there are, one by one."""
-        if columns.space is POINTS:
-            return self.sizes.of(POINTS, columns.points)
-        return self.sizes.of(JOINT if columns.space in (JOINT, COORDINATES) else BODY, None)
 
 
 class Table:
@@ -177,8 +73,9 @@ class Table:
         self.sizes = Sizes(model.nv, rows, len(links), counts)
         self.forms: list[Form] = []
         self.conditions: list[tuple[Node, ...]] = []
-        self.examples: list[Link] = []
+        self.examples: list[tuple[Link, Own]] = []
         self._numbers: list[list[list[float]]] = []
+        self._own_letters = own_letters(program)
         self._find_forms()
         joints = model.joints
         self._bases = {
@@ -211,7 +108,8 @@ class Table:
             values[MOMENTS] = values[MOMENTS][:TEN] * len(model.bodies)
         machine = self.machine.with_values(values)
         for k, (link, joint) in enumerate(zip(machine.links, model.joints, strict=True)):
-            form, numbers = link_form(link)
+            own = self._own_blocks(k, graph)
+            form, numbers = link_form(link, own)
             is_root = link.parent == WORLD
             is_first = is_root or tree.children[link.parent][-1] == k
             axes = tuple(dict((options, axis) for options, (i, axis) in named if i == k).items())
@@ -221,13 +119,19 @@ class Table:
             if key not in known:
                 known[key] = len(self.forms)
                 self.forms.append(key)
-                self.examples.append(link)
+                self.examples.append((link, own))
                 of_body = machine.parameters.conditions(values, k)
                 self.conditions.append(tuple(graph.less(x.value, x.bound) for x in of_body))
                 self._numbers.append([])
             kind.append(known[key])
             self._numbers[known[key]].append(numbers)
         self.kind = np.array(kind, np.int64)
+
+    def _own_blocks(self, k: int, graph: Graph) -> Own:
+        """The blocks of the user's letters at a body; those that vary, of inputs of a graph."""
+        model, joint = self.machine.model, self.machine.model.joints[k]
+        q = followed([graph.input(("q", i)) for i in range(joint.kind.nq)], joint.mimic)
+        return [own_block(letter, model, k, q) for letter in self._own_letters]
 
     def _point_counts(self, k: int) -> tuple[tuple[tuple, int], ...]:
         counts: dict[tuple, int] = {}
@@ -288,8 +192,11 @@ class Table:
             return np.full(len(bodies), where.start[rest[0]])
         return np.array([self._at_point(what, rest, int(k), where) for k in bodies], np.int64)
 
-    def _row_length(self, slot: Slot) -> int:
-        return self.sizes.of(slot.shape.columns, slot.domain.points)
+    def _row_length(self, of: Slot | Symbol) -> int:
+        """Of a block of the whole machine, or of a dense operator."""
+        if isinstance(of, Symbol):
+            return sum(self.machine.block_sizes(of.source, self.points.bodies))
+        return self.sizes.of(of.shape.columns, of.domain.points)
 
     def _at_point(self, what: str, rest: Sequence[Any], k: int, where: Layouts) -> int:
         """Operands that belong to a point on a body, a block, or a column that starts there."""

@@ -13,6 +13,8 @@ from phipsi.cli.bench import bench
 from phipsi.cli.cache import cache
 from phipsi.cli.check import check
 from phipsi.cli.demo import demo
+from phipsi.cli.derive import derive
+from phipsi.cli.explain import explain
 from phipsi.cli.failures import FINE, report
 from phipsi.cli.info import file_first, info
 from phipsi.cli.look import view
@@ -50,6 +52,18 @@ COMMANDS: dict[Callable[..., Any], tuple[str, ...]] = {
         "phipsi bench robot.urdf",
         "phipsi bench robot.urdf --base free",
         "phipsi bench chain:50",
+    ),
+    derive: (
+        "phipsi derive \"inv(H phi M phi' H' + Jm)\"",
+        'phipsi derive "J inv(Mass) J\'" --check',
+        'phipsi derive "inv(Mass) (T - C)" --latex forward.tex',
+        'phipsi derive "inv(Mass)" --check --model robot.urdf',
+    ),
+    explain: (
+        'phipsi explain "inv(Mass) (T - C)"',
+        'phipsi explain "inv(Mass) (T - C)" --model robot.urdf --seed 1 --level 4',
+        'phipsi explain "inv(Mass) T" --view estimation',
+        "phipsi explain phi --model spacecraft --svg phi.svg --draw blocks",
     ),
     cache: ("phipsi cache", "phipsi cache --clear"),
     demo: ("phipsi demo", "phipsi demo --out /tmp/demo"),

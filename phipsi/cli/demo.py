@@ -15,7 +15,6 @@ from rich.text import Text
 
 from phipsi.cli.drawing import draw_tree
 from phipsi.cli.maneuver import balance_of, swing_arms
-from phipsi.cli.operators_picture import draw_operators
 from phipsi.cli.screen import Screen, facts, heading, number, plural, times, working
 from phipsi.cli.timing import interleave
 from phipsi.compile import compile
@@ -24,7 +23,7 @@ from phipsi.extras import need
 from phipsi.function import Function
 from phipsi.model.examples import spacecraft
 from phipsi.model.model import Model
-from phipsi.operators import C, H, Jm, M, T, phi
+from phipsi.operators import C, H, Jm, M, Mass, T, phi
 from phipsi.simulate.trajectory import Trajectory
 
 STATES = 1024
@@ -35,7 +34,7 @@ EQUATION = (H @ phi @ M @ phi.T @ H.T + Jm).inv @ (T - C)
 def demo(*, out: Path = Path("demo")) -> None:
     """See a spacecraft turn over, from its equation to its motion.
 
-    Writes a picture, a page that plays the motion, and the data.
+    Writes pictures, a page that plays the motion, and the data.
 
     Args:
         out: the directory for them; it is made if it is not there.
@@ -141,18 +140,29 @@ def _write_files(screen: Screen, folder: Path, motion: Trajectory) -> None:
         motion.plot("q", "energy", "momentum", path=folder / "motion.png")
         view(motion, html=folder / "motion.html")
         motion.save(folder / "motion.npz")
-        draw_operators(motion.model, motion.q[len(motion) // 2], folder / "operators.png")
+        _draw(motion.model, motion.q[len(motion) // 2], folder)
     screen.print(heading("5. Files"))
     screen.print(
         facts(
             {
                 str(folder / "motion.html"): "the motion, to be opened in a browser",
                 str(folder / "motion.png"): "coordinates, energy, momentum over time",
-                str(folder / "operators.png"): "phi, psi, the mass matrix, its inverse",
+                str(folder / "mass.svg"): "the mass matrix, made of its operators",
+                str(folder / "inverse.svg"): "its inverse: every body feels every other",
+                str(folder / "sweeps.svg"): "what the bodies hand to each other",
                 str(folder / "motion.npz"): "the data, by name: numpy.load",
             }
         )
     )
+
+
+def _draw(model: Model, q: np.ndarray, folder: Path) -> None:
+    """The operators at a configuration, and the sweeps, as drawings."""
+    from phipsi.explain.drawings import draw_blocks, draw_dataflow
+
+    draw_blocks(Mass, model, q, factors=True).save(folder / "mass.svg")
+    draw_blocks(Mass.inv, model, q).save(folder / "inverse.svg")
+    draw_dataflow(EQUATION, model).save(folder / "sweeps.svg")
 
 
 def _show_next(screen: Screen) -> None:

@@ -1,5 +1,7 @@
 """How a command ends: its exit code, and one line that says what is wrong and what to do.
 
+Where an expression cannot be read, the lines below it point at the place.
+
 0     all is well
 1     something is wrong with the machine, the numbers or the files, or answers differ
 2     the command was not understood
@@ -31,7 +33,11 @@ OPTIONS = {
     r"\b(?:with|by) strict=False\b": "without --strict",
     r"\bstrict=False leaves it out\b": "without --strict it is left out",
     r"(?:\bload\(\.\.\., )?\bpackages=(?:\[\.\.\.\]\)?)?": "--packages",
+    r" Pass your own by symbols=\[\.\.\.\]": "",
+    r"\bbound=": "--bound ",
+    r"\bpass a model\b": "name one by --model",
 }
+PLACE = "\n  at column "  # begins what points at a place in the expression
 INTEGRATORS = r"\bintegrator=('\w+'(?: or '\w+')*)"
 
 
@@ -56,7 +62,11 @@ def report(error: BaseException, debug: bool = False) -> int:
     if debug and not isinstance(error, CycloptsError):
         traceback.print_exception(error)
     line, code = _told(error)
-    Screen(stderr=True).print(line, soft_wrap=True, style="red")
+    screen = Screen(stderr=True)
+    screen.print(line, soft_wrap=True, style="red")
+    _, mark, place = str(error).partition(PLACE)
+    if mark:
+        screen.print(f"{mark[1:]}{place}", soft_wrap=True, style="red")
     return code
 
 
@@ -66,7 +76,8 @@ def spoken(error: BaseException) -> str:
     >>> spoken(ValueError("take integrator='euler' or 'midpoint', or losses=False"))
     'take --integrator euler or midpoint, or --no-losses'
     """
-    text = " ".join(line.strip() for line in str(error).splitlines())
+    said, _, _ = str(error).partition(PLACE)
+    text = " ".join(line.strip() for line in said.splitlines())
     return text if isinstance(error, CycloptsError) else with_options(text)
 
 

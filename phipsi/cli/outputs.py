@@ -39,13 +39,13 @@ class Outputs:
             InputError: an unknown suffix, or a place where nothing can be written.
             BackendError: a package is missing; the message has the line that installs it.
         """
-        if self.out is not None and _checked(self.out, files.FORMATS) == ".nc":
+        if self.out is not None and checked_place(self.out, files.FORMATS) == ".nc":
             need_netcdf()
         if self.plot is not None:
-            _checked(self.plot, plot.FORMATS)
+            checked_place(self.plot, plot.FORMATS)
             need("matplotlib", "plot", "a plot")
         if self.html is not None:
-            _checked(self.html, PAGES)
+            checked_place(self.html, PAGES)
             need("viser", "view", "the viewer")
 
     def write(self, motion: Trajectory) -> Iterator[str]:
@@ -67,8 +67,12 @@ class Outputs:
 NOWHERE = Outputs()
 
 
-def _checked(path: Path, suffixes: Iterable[str]) -> str:
-    """The suffix of a file that can be written, or InputError."""
+def checked_place(path: Path, suffixes: Iterable[str]) -> str:
+    """The suffix of a file that can be written, or InputError.
+
+    >>> checked_place(Path("run.NC"), [".nc", ".csv"])
+    '.nc'
+    """
     suffix = checked_suffix(path, suffixes)
     file = checked_path(path)
     folder = file.parent

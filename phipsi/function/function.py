@@ -18,7 +18,14 @@ from phipsi.function.call import Bodies, Call, Lists, Options
 from phipsi.function.info import Info
 from phipsi.lowering.cost import cost_of
 from phipsi.lowering.evaluate import evaluate
-from phipsi.lowering.inputs import Inputs, by_name, check_apart, checked_points
+from phipsi.lowering.inputs import (
+    Inputs,
+    check_apart,
+    check_names,
+    check_spaces,
+    checked_points,
+    in_blocks,
+)
 from phipsi.lowering.letters import OF_A_JOINT, OF_SPEEDS, SPATIAL, joint_axis
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.parameters import Parameters
@@ -77,8 +84,8 @@ class Function(ArrayFunction):
         self.outputs = tuple(map(str, expressions))
         self._has_speeds = any(x.name in OF_SPEEDS for x in self._letters)
         self._machine = Machine(model, program.shifted, self._parameters)
-        vectors_only = all(x.source is SCALAR for x in program.free)
-        is_direct = vectors_only and not list(self._at_points())
+        arrays_only = not any(map(in_blocks, program.free))
+        is_direct = arrays_only and not list(self._at_points())
         order = ("q", *(["v"] if self._has_speeds else []), *free, *parameters)
         self.varying = order
         self._order = order if is_direct else ()
@@ -187,8 +194,10 @@ class Function(ArrayFunction):
             blocks = [taken(x, 2) for x in parts]
             if letter.is_scalar:
                 values[letter.name] = blocks[0][..., 0, 0]
+            elif letter.source is SCALAR:
+                values[letter.name] = blocks[0][..., 0]
             else:
-                values[letter.name] = blocks if letter.source is not SCALAR else blocks[0][..., 0]
+                values[letter.name] = blocks if in_blocks(letter) else blocks[0]
         if self._passes_points:
             values["points"] = inputs.points
         for name, shape in self._parameters.shapes.items():
@@ -204,6 +213,8 @@ class Function(ArrayFunction):
             parts = inputs.given[letter]
             if letter.source is SCALAR:
                 value = parts[0][..., 0, 0] if letter.is_scalar else parts[0][..., 0]
+            elif not in_blocks(letter):
+                value = parts[0]
             else:
                 batch = np.broadcast_shapes(*(x.shape[:-2] for x in parts))
                 rows = [np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in parts]
@@ -223,8 +234,8 @@ class Function(ArrayFunction):
             return self._positions(values.get("points", ())).astype(self.dtype)
         if name not in values:
             raise InputError(f"`{self._text}` reads {name}: pass an array to bind it to")
-        if any(x.name == name and x.source is not SCALAR for x in self.program.free):
-            raise BackendError(f"{name} is an operator, in blocks: only vectors can be bound")
+        if any(x.name == name and in_blocks(x) for x in self.program.free):
+            raise BackendError(f"{name} is an operator, in blocks: only arrays can be bound")
         return values[name]
 
     @cached_property
@@ -279,6 +290,8 @@ class Function(ArrayFunction):
             return ()
         if letter.source is SCALAR:
             return (sum(rows),)
+        if not in_blocks(letter):
+            return sum(rows), sum(widths)
         return (sum(n * m for n, m in zip(rows, widths, strict=True)),)
 
     def _output_shape(self, expression: Node, bodies: Bodies) -> tuple[int, ...]:
@@ -297,7 +310,8 @@ class Function(ArrayFunction):
 
 def check_letters(model: Model, letters: Sequence[Symbol]) -> None:
     """Points and joints that letters name must exist, and free letters have names of their own."""
-    by_name([x for x in letters if x.free])
+    check_spaces(letters)
+    check_names(letters)
     for letter in letters:
         if letter.name in OF_A_JOINT and not letter.free:
             joint_axis(model, *letter.arguments)

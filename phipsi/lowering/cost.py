@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from phipsi.algebra.spaces import SCALAR
+from phipsi.algebra.spaces import SCALAR, is_dense
 from phipsi.lowering.counting import Tally, counting
 from phipsi.lowering.interpret import Run
 from phipsi.lowering.machine import Machine, Values
 from phipsi.lowering.parameters import Parameters
-from phipsi.lowering.program import Program
+from phipsi.lowering.program import Loop, Program
 from phipsi.lowering.schedule import kept_statements
 from phipsi.model.model import Model, Point
 
@@ -32,12 +32,14 @@ class Cost:
         sweeps: loops over the bodies.
         stored: numbers kept between loops, of all bodies.
         bodies: of the machine.
+        by_loop: flops of each loop of the program.
     """
 
     operations: Tally
     sweeps: int
     stored: int
     bodies: int
+    by_loop: tuple[int, ...] = ()
 
     @property
     def flops(self) -> int:
@@ -66,13 +68,28 @@ def cost_of(
     """
     with counting() as tally:
         machine = Machine(model, program.shifted, parameters)
-        run = Run(program, machine, _counted(program, machine, points or {}, tally))
+        values = _counted(program, machine, points or {}, tally)
+        run = _Counting(program, machine, values, tally)
         run.run()
     stored = 0
     for statement in kept_statements(program.loops):
         assert statement.target is not None
         stored += sum(_numbers(block) for block in run.kept(statement.target))
-    return Cost(tally, program.sweeps, stored, len(model.bodies))
+    return Cost(tally, program.sweeps, stored, len(model.bodies), tuple(run.by_loop))
+
+
+class _Counting(Run):
+    """A run that notes what each loop costs."""
+
+    def __init__(self, program: Program, machine: Machine, values: Values, tally: Tally):
+        super().__init__(program, machine, values)
+        self._tally = tally
+        self.by_loop = [0] * len(program.loops)
+
+    def _loop(self, loop: Loop) -> None:
+        before = self._tally.flops
+        super()._loop(loop)
+        self.by_loop[self.program.loops.index(loop)] += self._tally.flops - before
 
 
 def _counted(
@@ -93,6 +110,8 @@ def _counted(
         if letter.source is SCALAR:
             given[letter] = numbers(sum(rows))
             continue
+        if is_dense(letter.source, letter.target):
+            rows, columns = [sum(rows)], [sum(columns)]
         shapes = zip(rows, columns, strict=True)
         given[letter] = [[numbers(width) for _ in range(height)] for height, width in shapes]
     sizes = {name: prod(shape) for name, shape in machine.parameters.shapes.items()}

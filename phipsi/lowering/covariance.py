@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from phipsi.algebra.families import Family
 from phipsi.algebra.node import (
     Bracket,
     Diagonal,
@@ -30,8 +31,8 @@ from phipsi.algebra.node import (
     Symbol,
     Transpose,
 )
+from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY
-from phipsi.lowering.settle import Family
 
 FORCE, MOTION = 0, 1
 NAMES = {FORCE: "force", MOTION: "motion"}
@@ -103,7 +104,7 @@ class Wires:
 class Kinds:
     """What the body vectors of some expressions are, by letter and by output.
 
-    `letters` has (target, source) of each free letter, `outputs` of each
+    `letters` has (target, source) of each letter of the user's, `outputs` of each
     expression: "force" or "motion".
     """
 
@@ -207,12 +208,14 @@ def _letter_ends(
     letters: dict[Node, tuple[int, int]],
     visit: Callable[[Node], tuple[int, int]],
 ) -> tuple[int, int]:
-    """The wires of a letter, made once for a free one."""
+    """The wires of a letter, made once for a user's own."""
     if node in letters:
         return letters[node]
     t, s = wires.new(), wires.new()
-    if node.free:
+    if node.free or isinstance(node, MachineLetter):
         letters[node] = t, s
+        if isinstance(node, MachineLetter) and node.symmetric and node.target is BODY:
+            wires.join(t, s, dual=1)  # else its blocks would lose their symmetry
         return t, s
     if BODY not in (node.target, node.source):
         return t, s

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi import spatial
+from phipsi.algebra.families import Family
 from phipsi.algebra.node import (
     Bracket,
     Diagonal,
@@ -26,11 +27,14 @@ from phipsi.algebra.node import (
     Symbol,
     Transpose,
 )
+from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Causality, Space
 from phipsi.algebra.walk import made_of, walk
 from phipsi.errors import InputError, SolveError, name_choices
-from phipsi.lowering.inputs import Inputs
+from phipsi.lowering.inputs import Inputs, in_blocks
 from phipsi.lowering.letters import LETTERS, Kinematics, star
+from phipsi.lowering.own import own_matrix
+from phipsi.lowering.riccati import articulated_of
 from phipsi.lowering.watch import inverse_or_none
 from phipsi.model.model import Model, Point
 from phipsi.scalars import Scalar
@@ -74,7 +78,8 @@ def as_matrix(
         values: of the free symbols by name: T, beta_dot, f0, the user's own, in
             the axes asked for. T and beta_dot have the rows of joint space: nv, and
             those of mimic joints. A block-diagonal operator takes one block per
-            body or joint, each (*batch, rows, columns).
+            body or joint, each (*batch, rows, columns); one of a space of the user's own
+            takes a matrix.
 
     Returns:
         (*batch, rows, columns), or (*batch, rows) for a vector, (*batch,) for a scalar.
@@ -145,11 +150,18 @@ class DenseMachine:
     def _(self, node: Symbol) -> np.ndarray:
         if node.free:
             given = self.inputs.given[node]
-            if node.source is SCALAR:
+            if not in_blocks(node):
                 return given[0]
             return self.diagonal(node.target, node.source, given)
+        if isinstance(node, MachineLetter):
+            return own_matrix(self, node)
         if node.definition is not None:
             return self.matrix(node.definition)
+        if node.arguments and isinstance(node.arguments[0], Family):
+            formula = node.arguments[0].formula(node)
+            if formula is None:
+                return articulated_of(self, node.arguments[0])
+            return self.matrix(formula)
         return LETTERS[node.name](self, *node.arguments)
 
     @_evaluate.register

@@ -28,7 +28,7 @@ def evaluate(program: Program, machine: Machine, inputs: Inputs) -> list[np.ndar
         is_covector = expression.target is SCALAR  # made as a column
         emits.append(_adder(np.swapaxes(array, -1, -2) if is_covector else array))
     with np.errstate(all="ignore"):
-        Run(program, machine, _scalars(inputs), emits, Watch(inputs.model)).run()
+        Run(program, machine, scalars_of(inputs), emits, Watch(inputs.model)).run()
     return [_squeezed(x, e) for x, e in zip(results, inputs.expressions, strict=True)]
 
 
@@ -55,7 +55,7 @@ def _squeezed(result: np.ndarray, expression: Node) -> np.ndarray:
     return result[..., 0, 0] if expression.target is SCALAR else result[..., 0]
 
 
-def _scalars(inputs: Inputs) -> Values:
+def scalars_of(inputs: Inputs) -> Values:
     """Arrays as lists of scalars: floats, or arrays over the batch."""
 
     def flat(x: np.ndarray) -> list:

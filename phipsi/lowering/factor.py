@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.families import family_of
 from phipsi.algebra.node import (
     Identity,
     Inverse,
@@ -24,9 +25,8 @@ from phipsi.algebra.node import (
 )
 from phipsi.algebra.spaces import BODY, Causality
 from phipsi.errors import LoweringError, SolveError
-from phipsi.lowering.settle import (
+from phipsi.lowering.structure import (
     STEPS,
-    family_of,
     is_memoryless,
     join,
     load_points,

@@ -9,7 +9,7 @@ from arguments are, how they are computed is part of the form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ from phipsi.lowering.transforms import Factor
 from phipsi.model.inertia import HERE, Inertia, Placement
 from phipsi.model.model import Model
 
+Own = Sequence[Any]  # blocks of the user's, in rows
 TAKEN_APART = (Link, Factor, Inertia, Moments, Placement)
 
 
@@ -49,8 +50,8 @@ class Form:
     axes: tuple[tuple[tuple, int], ...]
 
 
-def link_form(link: Link) -> tuple[Hashable, list[float]]:
-    """The form of a link, and its numbers."""
+def link_form(link: Link, own: Own = ()) -> tuple[Hashable, list[float]]:
+    """The form of a link and of the user's blocks that belong to it, and their numbers."""
     form: list[Hashable] = []
     numbers: list[float] = []
 
@@ -66,14 +67,14 @@ def link_form(link: Link) -> tuple[Hashable, list[float]]:
             numbers.append(constant)
             return scratch.input(len(numbers))
 
-        form.append(("argument", str(_general(x, scratch, named))))
+        form.append(("argument", _told(_general(x, scratch, named))))
 
-    _rebuilt(link, number, argument, form.append)
+    _rebuilt((link, *own), number, argument, form.append)
     return tuple(form), numbers
 
 
-def generic_link(link: Link, graph: Graph) -> tuple[Link, int]:
-    """A link whose numbers are the inputs ("parameter", i) of a graph; how many there are."""
+def generic_link(link: Link, graph: Graph, own: Own = ()) -> tuple[Link, Own]:
+    """A link and blocks whose numbers are the inputs ("parameter", i) of a graph."""
     count = 0
 
     def number(x: float) -> Node:
@@ -84,8 +85,15 @@ def generic_link(link: Link, graph: Graph) -> tuple[Link, int]:
     def argument(x: Node) -> Node:
         return _general(x, graph, number)
 
-    generic = cast(Link, _rebuilt(link, number, argument, lambda token: None))
-    return generic, count
+    generic, *blocks = _rebuilt((link, *own), number, argument, lambda token: None)
+    return generic, blocks
+
+
+def _told(node: Node) -> tuple:
+    """How a node is computed, in full."""
+    nodes = node.graph.live([node])
+    places = {x: i for i, x in enumerate(nodes)}
+    return tuple((x.op, tuple(places[y] for y in x.args), x.data) for x in nodes)
 
 
 def loaded(x: Node, graph: Graph) -> Node:
@@ -103,7 +111,7 @@ def _general(x: Node, graph: Graph, number: Callable[[float], Any]) -> Node:
 
 
 class _Loads(dict):
-    """Of the key of an argument's entry its load; moments of all bodies are those of this one."""
+    """Of the key of an argument's entry its load; moments and q are those of this body."""
 
     def __init__(self, graph: Graph):
         super().__init__()
@@ -111,7 +119,7 @@ class _Loads(dict):
 
     def __missing__(self, key: tuple[str, int]) -> Node:
         name, i = key
-        operands = ((MOMENTS,),) if name == MOMENTS else ()
+        operands = ((name,),) if name in (MOMENTS, "q") else ()
         return self.graph.input(("load", Address(("in", name), operands, i)))
 
 

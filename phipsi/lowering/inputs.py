@@ -14,7 +14,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
+from phipsi.algebra.operators import LETTERS
+from phipsi.algebra.own import MachineLetter
+from phipsi.algebra.spaces import (
+    BASE,
+    BODY,
+    COORDINATES,
+    JOINT,
+    POINTS,
+    POSE,
+    SCALAR,
+    Space,
+    is_dense,
+)
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError, name_choices
 from phipsi.lowering.letters import OF_SPEEDS, PLACE, SPATIAL
@@ -37,7 +49,7 @@ class Inputs:
     Attributes:
         q, v: (*batch, nq) and (*batch, nv) or None.
         given: of each free symbol its blocks, (*batch, rows, columns) each; a
-            vector is one block of one column.
+            vector is one block of one column, a dense operator one block.
         parameters: of each parameter of the machine its value, (*batch, *shape).
         declared: which these are.
         batch, dtype: common to all.
@@ -57,6 +69,8 @@ class Inputs:
         several = (expression,) if isinstance(expression, Node) else tuple(expression)
         self.expressions = several
         self.letters = letters_of(several)
+        check_spaces(self.letters)
+        check_names(self.letters)
         self.q = check_configuration(model, "q", q)
         self.v = None if v is None else check_speeds(model, "v", v)
         if self.v is None and any(letter.name in OF_SPEEDS for letter in self.letters):
@@ -70,7 +84,7 @@ class Inputs:
         state = {"q": self.q} if self.v is None else {"q": self.q, "v": self.v}
         batches = {name: x.shape[:-1] for name, x in state.items()}
         for letter, blocks in self.given.items():
-            by_block = letter.source is not SCALAR
+            by_block = in_blocks(letter)
             for k, block in enumerate(blocks):
                 batches[f"{letter.name}[{k}]" if by_block else letter.name] = block.shape[:-2]
         self.declared = Parameters(model, tuple(parameters or ()))
@@ -94,6 +108,8 @@ class Inputs:
 
     def sizes(self, space: Space) -> list[int]:
         """The block sizes of a space; they belong to the machine."""
+        if space.size is not None:
+            return [space.size]
         return self._point_sizes() if space is POINTS else self._sizes[space]
 
     def slices(self, space: Space) -> list[slice]:
@@ -159,6 +175,10 @@ class Inputs:
                 )
         return {x: self._checked_value(x, values[name]) for name, x in free.items()}
 
+    def _shape(self, letter: Symbol) -> tuple[int, int]:
+        """Rows and columns of a symbol, all blocks together."""
+        return sum(self.sizes(letter.target)), sum(self.sizes(letter.source))
+
     def _size_text(self, space: Space) -> str:
         """Why a vector of a space has its size, as a clause; mimic joints need an explanation."""
         text = f"the size of {space}"
@@ -182,10 +202,15 @@ class Inputs:
         """A free symbol's value: a vector or number as one block, an operator by blocks."""
         name, rows = letter.name, self.sizes(letter.target)
         if letter.is_vector:
-            reason = self._size_text(letter.target)
+            reason = f"a vector of {letter.target}"
+            if not letter.target.is_own:
+                reason = self._size_text(letter.target)
             return [check_array(name, value, (sum(rows),), reason)[..., None]]
         if letter.is_scalar:
             return [check_array(name, value, (), "a number")[..., None, None]]
+        if not in_blocks(letter):
+            reason = f"{name} is {_describe(letter)} of {self.model.name!r}"
+            return [check_array(name, value, self._shape(letter), reason)]
         each = EACH.get(letter.target, "one in all")
         try:
             given = list(value)
@@ -204,6 +229,20 @@ class Inputs:
         return blocks
 
 
+def in_blocks(letter: Symbol) -> bool:
+    """Whether the value of a free symbol is a list of blocks, not one array."""
+    return letter.source is not SCALAR and not is_dense(letter.source, letter.target)
+
+
+def check_spaces(letters: Sequence[Symbol]) -> None:
+    """InputError where spaces of the user's have one name and several sizes."""
+    sizes: dict[str, Space] = {}
+    for space in (space for letter in letters for space in (letter.source, letter.target)):
+        other = sizes.setdefault(space.name, space)
+        if other is not space:
+            raise InputError(f"two spaces of one expression: {other}, and {space}; rename one")
+
+
 def check_apart(parameters: Parameters, letters: Sequence[Symbol]) -> None:
     """InputError where a parameter and a free symbol have one name."""
     for letter in letters:
@@ -214,8 +253,13 @@ def check_apart(parameters: Parameters, letters: Sequence[Symbol]) -> None:
             )
 
 
+def check_names(letters: Sequence[Symbol]) -> None:
+    """InputError where letters of the user's share a name."""
+    by_name([x for x in letters if x.free or x.name not in LETTERS])
+
+
 def by_name(letters: Sequence[Symbol]) -> dict[str, Symbol]:
-    """The free symbols by name, or InputError if two share one."""
+    """Symbols by name, or InputError if two share one."""
     free: dict[str, Symbol] = {}
     for letter in letters:
         other = free.setdefault(letter.name, letter)
@@ -228,11 +272,17 @@ def by_name(letters: Sequence[Symbol]) -> dict[str, Symbol]:
 
 
 def _describe(letter: Symbol) -> str:
-    """What kind of value a free symbol takes."""
+    """What a symbol is, or what kind of value it takes."""
+    if letter.definition is not None:
+        return f"what stands for `{letter.definition}`"
+    if isinstance(letter, MachineLetter):
+        return f"a letter of the machine that maps {letter.source} to {letter.target}"
     if letter.is_vector:
         return f"a vector of {letter.target}"
     if letter.source is SCALAR:
         return "a number"
+    if not in_blocks(letter):
+        return f"a matrix that maps {letter.source} to {letter.target}"
     return f"a block-diagonal map of {letter.source} to {letter.target}"
 
 

@@ -14,6 +14,7 @@ from phipsi.algebra.spaces import POINTS, POSE
 from phipsi.lowering import blocks
 from phipsi.lowering.machine import Block, Machine, Values
 from phipsi.lowering.outputs import Emit
+from phipsi.lowering.own import own_block
 from phipsi.lowering.program import (
     BODIES,
     At,
@@ -29,7 +30,7 @@ from phipsi.lowering.program import (
     lifetimes,
 )
 from phipsi.lowering.seat import Seat
-from phipsi.lowering.visitor import Visitor
+from phipsi.lowering.visitor import Visitor, followed
 from phipsi.lowering.walks import Walk
 from phipsi.model.tree import WORLD
 from phipsi.scalars import Scalar
@@ -101,6 +102,12 @@ class Run(Visitor):
             return list(HERE) if slot.shape.rows is POSE else self.machine.zeros(slot.shape, seat)
         block = store if kind == "world" else store[seat.k if kind == "body" else place]
         return self.machine.zeros(slot.shape, seat, kind == "world") if block is None else block
+
+    def own_block(self, statement: Statement, seat: Seat) -> Block:
+        """What a user's function tells of a body, in its link frame."""
+        letter = statement.options[0]
+        q = followed(self.values.q[seat.joint.q], seat.joint.mimic) if letter.varies else None
+        return own_block(letter, self.machine.model, seat.k, q)
 
     def _make_room(self, statement: Statement) -> None:
         """For what a statement makes."""

@@ -39,6 +39,7 @@ from phipsi.algebra.node import (
     compose,
     scale,
 )
+from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import (
     BASE,
     BODY,
@@ -47,8 +48,8 @@ from phipsi.algebra.spaces import (
     POINTS,
     POSE,
     SCALAR,
-    Causality,
     Space,
+    is_dense,
 )
 from phipsi.algebra.walk import walk
 from phipsi.errors import LoweringError
@@ -60,10 +61,14 @@ from phipsi.lowering.program import (
     Effect,
     Shape,
     Slot,
+    home_of,
 )
-from phipsi.lowering.settle import (
+from phipsi.lowering.structure import (
+    balanced,
     is_memoryless,
     is_pointwise,
+    is_positive,
+    is_small,
     is_symmetric,
     join,
     load_points,
@@ -75,6 +80,7 @@ from phipsi.lowering.writer import NUMBER, Writer
 VECTOR_OF = {space: Shape(space) for space in (BODY, JOINT, POINTS, BASE, COORDINATES, POSE)}
 SQUARE = Shape(BODY, BODY, symmetric=True)
 LONG = 20  # factors of a product that are lowered at once
+UNIT = "unit_vector"  # the letter e_j of a space of the user's; see `matrices`
 BRACKET_STEPS = {"S": "cross_force", "cross": "cross_motion", "Q": "cross_adjoint"}
 
 
@@ -166,6 +172,10 @@ class Lowering(Writer, ABC):
     def _vector_letter(self, node: Symbol) -> Slot:
         if node.free:
             return self._given(node)
+        if isinstance(node, MachineLetter):
+            step = "own_vector_of_q" if node.varies else "own_vector"
+            options = (node, self._kinds(node)[0])
+            return self.emit(step, (), Shape(node.target), options, name=node.name)
         make = VECTOR_LETTERS.get(node.name)
         if make is None:
             raise AssertionError(f"no step for the vector {node}")
@@ -173,11 +183,17 @@ class Lowering(Writer, ABC):
 
     def _given(self, node: Symbol) -> Slot:
         space = node.target
-        whole = space is BASE or (space is COORDINATES and not self.plain)
-        where = Domain("point") if space is POINTS else WORLD if whole else BODIES
-        options = (node, self.kinds.get(node, ("force", "force"))[0])
-        shape = VECTOR_OF[JOINT if space is COORDINATES and self.plain else space]
-        return self.emit("given", (), shape, options, domain=where, name=node.name)
+        held, options = self._held_as(space), (node, self._kinds(node)[0])
+        where = home_of(held)
+        return self.emit("given", (), Shape(held), options, domain=where, name=node.name)
+
+    def _kinds(self, letter: Symbol) -> tuple[str, str]:
+        """What the body vectors of a user's letter are."""
+        return self.kinds.get(letter, ("force", "force"))
+
+    def _held_as(self, space: Space) -> Space:
+        """Where vectors of a space are kept: coordinates with the joints, if none follows."""
+        return JOINT if space is COORDINATES and self.plain else space
 
     def scalar(self, node: Node) -> Slot:
         """The slot of a scalar expression: one number for the whole machine."""
@@ -223,7 +239,7 @@ class Lowering(Writer, ABC):
             return self.emit("scale_by", (self.scalar(factors[0]), rest), NUMBER)
         cut = next((i for i, x in enumerate(factors) if i and x.source is SCALAR), None)
         assert cut is not None
-        inner = _balanced(factors[:cut])
+        inner = balanced(factors[:cut])
         x = self.vector(transposed(reduce(compose, factors[:inner])))
         y = self.vector(reduce(compose, factors[inner : cut + 1]))
         if x.domain.kind == y.domain.kind == "world":
@@ -267,7 +283,9 @@ class Lowering(Writer, ABC):
             case _:
                 raise AssertionError(f"no step for {head}")
         apply = OPERATOR_LETTERS.get(letter.name)
-        if letter.free or apply is None:
+        if letter.free and is_dense(letter.source, letter.target):
+            return self._apply_dense(letter, star, rest)
+        if letter.free or isinstance(letter, MachineLetter) or apply is None:
             return self._apply_block(head, rest)
         return apply(self, letter, star, rest)
 
@@ -278,9 +296,23 @@ class Lowering(Writer, ABC):
         starred = isinstance(head, Transpose)
         A = self.block(head.children[0] if starred else head)
         step = "apply_transposed" if starred else "apply"
+        shape = Shape(head.target)
         if A.domain.kind != "world":
-            return self.emit(step, (A, x), VECTOR_OF[head.target])
-        return self._spread(self.emit(step, (A, self._whole(x)), VECTOR_OF[head.target]), x)
+            return self.emit(step, (A, x), shape)
+        return self._spread(self.emit(step, (A, self._whole(x)), shape), x)
+
+    def _apply_dense(self, letter: Symbol, star: bool, rest: Node) -> Slot:
+        """A x of a matrix from or to a space of the user's: what each body or point adds to it."""
+        A = self.block(letter)
+        start, end = (letter.target, letter.source) if star else (letter.source, letter.target)
+        shape = Shape(self._held_as(end))
+        if isinstance(rest, Symbol) and rest.name == UNIT and not rest.free:
+            (i,) = rest.arguments
+            return self.emit("row" if star else "column", (A,), shape, (i,))
+        x = self.vector(rest)
+        step = "apply_transposed" if star else "apply"
+        gathers = end.is_own and home_of(self._held_as(start)).kind != "world"
+        return self.emit(step, (A, x), shape, effect=Effect.GATHER if gathers else Effect.SET)
 
     def _apply_inverse(self, head: Inverse, rest: Node) -> Slot:
         """A^-1 x: by small blocks, by a recursion, or by a dense matrix of a small space."""
@@ -289,7 +321,7 @@ class Lowering(Writer, ABC):
             return SOLVE_LETTERS[operand.name](self, operand, rest)
         if is_memoryless(operand) or operand.target is POSE:
             return self._apply_block(head, rest)
-        if head.target in (POINTS, COORDINATES, BASE):
+        if is_small(head.target):
             if self._domain_of(rest).kind == "column":
                 if is_pointwise(operand):
                     return self._apply_block(head, rest)
@@ -300,7 +332,7 @@ class Lowering(Writer, ABC):
             A, x = self.assemble(operand), self.vector(rest)
             assert head.target is not None
             options = (is_positive(operand), self._as_typed(operand))
-            shape = VECTOR_OF[head.target]
+            shape = Shape(head.target)
             return self._spread(self.emit("dense_solve", (A, self._whole(x)), shape, options), x)
         own, strict = split_strict(operand, self._as_typed(operand))
         return self.recur(rest, strict, own)
@@ -339,7 +371,8 @@ class Lowering(Writer, ABC):
         """Columns where a column's unit appears; else bodies."""
         symbols = [x for x in walk(node) if isinstance(x, Symbol)]
         domains = [self._vectors[x].domain for x in symbols if x in self._vectors]
-        domains += [Domain("column", x.arguments[0]) for x in symbols if x.name == "unit"]
+        units = [x for x in symbols if x.name == "unit" and not x.free and x.arguments]
+        domains += [Domain("column", x.arguments[0]) for x in units]
         walking = [x for x in domains if x.kind == "column"]
         return reduce(self._meet, walking, BODIES)
 
@@ -355,7 +388,7 @@ class Lowering(Writer, ABC):
         shape = block_shape(node)
         match node:
             case Identity():
-                return self.emit("identity", (), shape, (node.source,), domain=_home(node.source))
+                return self.emit("identity", (), shape, (node.source,), domain=home_of(node.source))
             case Sum():
                 total: Slot | None = None
                 for term in node.children:
@@ -392,22 +425,27 @@ class Lowering(Writer, ABC):
             case Diagonal():
                 return self.diagonal(node.children[0])
             case Symbol() if node.free:
-                kinds = self.kinds.get(node, ("force", "force"))
-                return self.emit(
-                    "given_block",
-                    (),
-                    shape,
-                    (node, *kinds),
-                    domain=_home(node.source),
-                    name=node.name,
-                )
+                return self._given_block(node)
+            case MachineLetter():
+                step = "own_block_of_q" if node.varies else "own_block"
+                options = (node, *self._kinds(node))
+                return self.emit(step, (), shape, options, name=node.name)
             case Symbol():
                 return BLOCK_LETTERS[node.name](self, node)
         raise AssertionError(f"no block for {type(node).__name__}")
 
+    def _given_block(self, letter: Symbol) -> Slot:
+        """A free operator: its block at a body, joint or point, or all of it."""
+        shape, home = block_shape(letter), home_of(letter.source)
+        if is_dense(letter.source, letter.target):
+            target, source = map(self._held_as, (letter.target, letter.source))
+            shape, home = Shape(target, source), home_of(source if target.is_own else target)
+        options = (letter, *self._kinds(letter))
+        return self.emit("given_block", (), shape, options, domain=home, name=letter.name)
+
     def _block_inverse(self, operand: Node, shape: Shape) -> Slot:
         """A^-1, of a small block, or of a dense matrix of a small space."""
-        if operand.target in (POINTS, COORDINATES, BASE) and not is_pointwise(operand):
+        if is_small(operand.target) and not is_pointwise(operand):
             options = (is_positive(operand), self._as_typed(operand))
             return self.emit("dense_inverse", (self.assemble(operand),), shape, options)
         if isinstance(operand, Symbol) and operand.name in INVERSE_LETTERS:
@@ -449,49 +487,6 @@ def block_shape(node: Node) -> Shape:
     """The shape of a memoryless operator's blocks."""
     assert node.target is not None
     return Shape(node.target, node.source, is_symmetric(node))
-
-
-def _home(space: Space | None) -> Domain:
-    """Where the blocks of an operator between this space and itself live."""
-    if space is POINTS:
-        return Domain("point")
-    return WORLD if space in (COORDINATES, BASE) else BODIES
-
-
-def is_positive(node: Node) -> bool:
-    """Whether a symmetric operator is positive definite where it can be inverted at all.
-
-    Then LDL' needs no pivoting.
-    """
-    match node:
-        case Symbol():
-            return node.name in ("M", "P", "R", "D", "Jm", "Y") and not node.free
-        case Identity():
-            return True
-        case Sum():
-            return all(is_positive(term) for term in node.children)
-        case Scaled():
-            return (
-                not isinstance(node.factor, Node)
-                and node.factor > 0
-                and is_positive(node.children[-1])
-            )
-        case Inverse():
-            return is_positive(node.children[0])
-        case Product():
-            middle, odd = divmod(len(node.factors), 2)
-            return is_symmetric(node) and (not odd or is_positive(node.factors[middle]))
-        case _:
-            return False
-
-
-def _balanced(factors: Sequence[Node]) -> int:
-    """How many factors of x* A ... y belong to x: V* M V is one sweep, V on both sides."""
-    ways = [x.causality for x in factors]
-    if Causality.ANTICAUSAL not in ways[1:]:
-        return 1
-    outward = ways.index(Causality.ANTICAUSAL, 1)
-    return max((i + 1 for i in range(1, outward) if ways[i] is Causality.CAUSAL), default=1)
 
 
 # -- letters -----------------------------------------------------------------------------

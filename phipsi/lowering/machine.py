@@ -71,6 +71,8 @@ class Places(ABC):
     def _side(self, space: Any, seat: Seat, whole: bool) -> int:
         if isinstance(space, int):
             return space
+        if isinstance(space, Space) and space.size is not None:
+            return space.size
         if space is COORDINATES and whole:
             return self.model.nv
         if space in (JOINT, COORDINATES):
@@ -137,6 +139,8 @@ class Machine(Places):
     # -- sizes and places ----------------------------------------------------------------
 
     def whole_size(self, space: Any, points: Sized) -> int:
+        if space.size is not None:
+            return space.size
         if space is COORDINATES:
             return self.model.nv
         if space is JOINT:
@@ -147,6 +151,8 @@ class Machine(Places):
 
     def block_sizes(self, space: Space, points: Mapping[tuple, Sized]) -> list[int]:
         """Of the blocks of a space; of point space for the longest list of points."""
+        if space.size is not None:
+            return [space.size]
         if space is POINTS:
             return [SPATIAL] * max(map(len, points.values()), default=0)
         if space is JOINT:

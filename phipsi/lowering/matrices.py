@@ -7,6 +7,8 @@
                       x = Phi l* and y = Psi r meet, c their nearest common
                       ancestor, with Y = m + blockdiag(E* Y F) [002 (A.5), corrected]
     x @ y*            an outer product of two vectors
+    l A r             through a space of the user's: so many outer products; from or to
+                      one: so many vectors
 
 Nothing is computed by running a whole sweep for each column.
 """
@@ -26,10 +28,10 @@ from phipsi.errors import LoweringError
 from phipsi.lowering import recursions
 from phipsi.lowering.covariance import DUAL
 from phipsi.lowering.factor import split_strict
-from phipsi.lowering.lower import Lowering
+from phipsi.lowering.lower import UNIT, Lowering
 from phipsi.lowering.program import BODIES, WORLD, Columns, Domain, Effect, Shape, Slot
-from phipsi.lowering.settle import is_memoryless, is_pointwise, step_of, transposed
 from phipsi.lowering.sides import Side, points_of
+from phipsi.lowering.structure import is_memoryless, is_pointwise, is_small, step_of, transposed
 from phipsi.lowering.vocabulary import unit
 from phipsi.lowering.words import (
     Word,
@@ -38,10 +40,9 @@ from phipsi.lowering.words import (
     is_propagator,
     is_step,
     product,
+    shortened,
     words_of,
 )
-
-SMALL = (POINTS, COORDINATES, BASE)  # spaces whose matrices are small and dense
 
 
 class MatrixLowering(Lowering):
@@ -64,6 +65,11 @@ class MatrixLowering(Lowering):
             return self._assembled[operator]
         space, outside = operator.target, self.matrix
         assert space is not None
+        if space.is_own:
+            short = shortened(operator)
+            lines = [self.vector(short @ unit_vector(space, j)) for j in each(space)]
+            self._assembled[operator] = self.emit("stacked", lines, Shape(space, space))
+            return self._assembled[operator]
         slot = self.new_slot("A", Shape(space, space), replace(WORLD, points=points_of(operator)))
         self._assembled[operator], self.matrix = slot, slot.number
         first = len(self.statements)
@@ -76,6 +82,22 @@ class MatrixLowering(Lowering):
                 self.statements[i] = replace(statement, target=slot)
         self.matrix = outside
         return slot
+
+
+def is_own(space: Space | None) -> bool:
+    """Whether a space is the user's own."""
+    return space is not None and space.is_own
+
+
+def each(space: Space) -> range:
+    """The numbers of a space of the user's."""
+    assert space.size is not None
+    return range(space.size)
+
+
+def unit_vector(space: Space, j: int) -> Symbol:
+    """e_j of a space of the user's."""
+    return Symbol(UNIT, SCALAR, space, arguments=(j,))
 
 
 Kinds = tuple[str, str]  # of the target and of the source, where they are body space
@@ -93,6 +115,9 @@ def emit_matrix(low: MatrixLowering, number: int, operator: Node, kinds: Kinds =
     if operator.target is SCALAR:
         emit_vector(low, number, transposed(operator), (DUAL[kinds[1]], DUAL[kinds[0]]))
         return
+    if is_own(operator.source) or is_own(operator.target):
+        _emit_lines(low, number, operator, kinds)
+        return
     words = words_of(operator)
     taken = set()
     for w, word in enumerate(words):
@@ -105,7 +130,7 @@ def emit_matrix(low: MatrixLowering, number: int, operator: Node, kinds: Kinds =
                 taken.add(partner)
                 mirrored = True
         word = word if word.atoms else _unit_word(word, operator)
-        if all(x.source is x.target and x.source in SMALL for x in word.atoms):
+        if all(x.source is x.target and is_small(x.source) for x in word.atoms):
             _emit_small(low, number, word, mirrored, points_of(operator))
         elif all(map(is_memoryless, word.atoms)):
             _emit_diagonal(low, number, word, mirrored, kinds)
@@ -119,9 +144,21 @@ def _unit_word(word: Word, operator: Node) -> Word:
     return Word(word.number, (Identity(operator.source),), word.scalars)
 
 
+def _emit_lines(low: MatrixLowering, number: int, operator: Node, kinds: Kinds) -> None:
+    """An operator from or to a space of the user's: each column, or row, as a vector."""
+    starred, kind = not is_own(operator.source), kinds[0]
+    if starred:
+        operator, kind = transposed(operator), DUAL[kinds[1]]
+    space, target, operator = operator.source, operator.target, shortened(operator)
+    assert space is not None
+    for j in each(space):
+        slot = low.vector(operator @ unit_vector(space, j))
+        low.sink("emit_line", (slot,), (number, target, kind, j, starred), slot.domain)
+
+
 def _emit_word(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
     """One word's share of an output."""
-    if any(x.source is SCALAR for x in word.atoms):
+    if any(x.source is SCALAR or is_own(x.source) for x in word.atoms):
         _emit_outer(low, number, word, mirrored, kinds)
         return
     inward = [is_causal(x) for x in word.atoms]
@@ -227,21 +264,27 @@ def _walker(
 
 def _emit_outer(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
     """x @ y*: both vectors of the whole machine, multiplied entry by entry."""
-    x, y = _outer_factors(word)
-    slots = []
-    for vector, kind in ((x, kinds[0]), (y, DUAL[kinds[1]])):
-        slot = low.vector(vector)
-        assert vector.target is not None
-        options, shape = (vector.target, kind), Shape(vector.target)
-        slots.append(low.emit("gather", (slot,), shape, options, Effect.GATHER))
-    slots[0] = _scaled(low, word, slots[0])
-    low.sink("emit_outer", slots, (number, mirrored), WORLD)
+    for x, y in _outer_factors(word):
+        slots = []
+        for vector, kind in ((x, kinds[0]), (y, DUAL[kinds[1]])):
+            slot = low.vector(vector)
+            assert vector.target is not None
+            options, shape = (vector.target, kind), Shape(vector.target)
+            slots.append(low.emit("gather", (slot,), shape, options, Effect.GATHER))
+        slots[0] = _scaled(low, word, slots[0])
+        low.sink("emit_outer", slots, (number, mirrored), WORLD)
 
 
-def _outer_factors(word: Word) -> tuple[Node, Node]:
-    """x and y of x @ y*."""
-    cut = next(i for i, x in enumerate(word.atoms) if x.source is SCALAR) + 1
-    return product(word.atoms[:cut]), transposed(product(word.atoms[cut:]))
+def _outer_factors(word: Word) -> list[tuple[Node, Node]]:
+    """x and y of x @ y*; each pair of x @ y* + ..., one for each number of a space in between."""
+    cut = next(i for i, x in enumerate(word.atoms) if x.source is SCALAR or is_own(x.source)) + 1
+    left, right = product(word.atoms[:cut]), transposed(product(word.atoms[cut:]))
+    space = left.source
+    assert space is not None
+    if not space.is_own:
+        return [(left, right)]
+    units = [unit_vector(space, j) for j in each(space)]
+    return [(left @ unit, right @ unit) for unit in units]
 
 
 def _scaled(low: MatrixLowering, word: Word, slot: Slot) -> Slot:
@@ -326,7 +369,7 @@ def _cap(side: Side) -> tuple[Node, ...]:
 
 def _diagonal(low: MatrixLowering, operator: Node) -> Slot:
     """blockdiag(A) as a block of each body."""
-    if operator.target in (COORDINATES, BASE):  # one block
+    if operator.target in (COORDINATES, BASE) or is_own(operator.target):  # one block
         return low.assemble(operator)
     assert operator.target is not None
     if operator.target is POINTS:
@@ -348,9 +391,10 @@ def _diagonal(low: MatrixLowering, operator: Node) -> Slot:
 def _word_diagonal(low: MatrixLowering, word: Word, space: Space) -> Slot | None:
     """The diagonal blocks of a word; None where they vanish."""
     atoms = word.atoms
-    if any(x.source is SCALAR for x in atoms):
-        x, y = map(low.vector, _outer_factors(word))
-        return low.emit("outer", (x, y), Shape(x.shape.rows, y.shape.rows))
+    if any(x.source is SCALAR or is_own(x.source) for x in atoms):
+        pairs = [map(low.vector, pair) for pair in _outer_factors(word)]
+        outer = [low.emit("outer", (x, y), Shape(x.shape.rows, y.shape.rows)) for x, y in pairs]
+        return reduce(lambda x, y: low.emit("add_blocks", (x, y), x.shape, (False,)), outer)
     for atom in atoms:
         if not {atom.source, atom.target} <= {BODY, JOINT}:
             raise LoweringError(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
+from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering import blocks
@@ -52,15 +53,16 @@ class Area:
 
 
 class Rows:
-    """A matrix in memory, row by row."""
+    """A matrix in memory, row by row: a block of the whole machine, or a dense operator."""
 
-    def __init__(self, graph: Graph, slot: Slot):
-        self.graph, self.slot = graph, slot
+    def __init__(self, graph: Graph, of: Slot | Symbol):
+        self.graph, self.stride = graph, ("stride", of)
+        self.area: tuple = ("in", of.name) if isinstance(of, Symbol) else WORK
+        self.operands: tuple = () if isinstance(of, Symbol) else (("world", of),)
 
     def __getitem__(self, index: slice) -> list[Area]:
-        base, stride = ("world", self.slot), ("stride", self.slot)
         rows = (meaning(i) for i in range(index.start, index.stop))
-        return [Area(self.graph, WORK, (base,), (*row, stride)) for row in rows]
+        return [Area(self.graph, self.area, self.operands, (*row, self.stride)) for row in rows]
 
 
 class Matrix:
@@ -135,6 +137,8 @@ class Sizes:
         """Of a space; of point space at some list of points."""
         if isinstance(space, int):
             return space
+        if space.size is not None:
+            return space.size
         if space is POINTS:
             counts = dict(self.points)
             count = counts[points] if points in counts else max(counts.values(), default=0)

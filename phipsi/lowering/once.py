@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from phipsi.algebra.node import Symbol
-from phipsi.algebra.spaces import BASE, COORDINATES, POINTS, SCALAR
+from phipsi.algebra.spaces import BASE, COORDINATES, POINTS, SCALAR, is_dense
 from phipsi.graph.graph import Node
 from phipsi.lowering import blocks
 from phipsi.lowering.letters import SPATIAL
@@ -14,7 +14,16 @@ from phipsi.lowering.machine import Block, Values
 from phipsi.lowering.memory import Area, Recorder, Sizes, Slots
 from phipsi.lowering.program import At, Columns, Loop, Program, Read, Slot, Statement
 from phipsi.lowering.seat import Seat
-from phipsi.lowering.templates import WORK, Address, Dense, Layout, Region, Template, flat
+from phipsi.lowering.templates import (
+    WORK,
+    Address,
+    Dense,
+    Layout,
+    Region,
+    Template,
+    flat,
+    side,
+)
 from phipsi.lowering.trace import SMALL
 from phipsi.model.tree import WORLD
 
@@ -57,7 +66,9 @@ class Once(Recorder):
             area = Area(self.graph, ("in", letter.name))
             if letter.source is SCALAR:
                 given[letter] = area[0:rows]
-            elif letter.target in (COORDINATES, BASE, SCALAR):
+            elif letter.target in (COORDINATES, BASE, SCALAR) or is_dense(
+                letter.source, letter.target
+            ):
                 given[letter] = [[area[i * columns : (i + 1) * columns] for i in range(rows)]]
             else:
                 given[letter] = _PointBlocks(area)
@@ -118,6 +129,9 @@ class Once(Recorder):
     def walk(self, columns: Columns) -> Any:
         raise AssertionError("columns walk with bodies")
 
+    def own_block(self, statement: Statement, seat: Seat) -> Block:
+        raise AssertionError("blocks belong to bodies")
+
     def _keep(self, statement: Statement, seat: Seat, block: Block) -> None:
         raise AssertionError("nothing here belongs to a body")
 
@@ -145,11 +159,12 @@ class Once(Recorder):
         """A block that loops or earlier statements have filled, from memory."""
         shape, key = slot.shape, slot.domain.points
         if slot.domain.kind == "point":
-            n = SPATIAL * SPATIAL if shape.is_matrix else SPATIAL
+            m = side(shape.columns) if shape.is_matrix else 1
+            n = side(shape.rows) * m
             found = {}
             for e in range(self.sizes.of(POINTS, key) // SPATIAL):
                 numbers = [self._load(("point slot", slot, None), n * e + i) for i in range(n)]
-                rows = [numbers[i : i + SPATIAL] for i in range(0, n, SPATIAL)]
+                rows = [numbers[i : i + m] for i in range(0, n, m)]
                 found[e] = rows if shape.is_matrix else numbers
             return found
         n = self.sizes.of(shape.rows, key)

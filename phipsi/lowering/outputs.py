@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from phipsi.algebra.spaces import BASE, POINTS
+from phipsi.algebra.spaces import BASE, POINTS, Space
 from phipsi.lowering import blocks, transforms
 from phipsi.lowering.covariance import DUAL
 from phipsi.lowering.letters import SPATIAL
@@ -30,7 +30,25 @@ Emit = Callable[[int, int, Scalar], None]  # row, column, what to add there
 def emit(run: Visitor, statement: Statement, seat: Seat) -> None:
     """A vector's block at this body."""
     number, space, kind = statement.options
+    _emit_block(run, statement, seat, space, kind, run.emit[number])
+
+
+def emit_line(run: Visitor, statement: Statement, seat: Seat) -> None:
+    """The block at this body of a vector that is a column, or a row, of a matrix."""
+    _, space, kind, _, _ = statement.options
+    _emit_block(run, statement, seat, space, kind, _line(run, statement))
+
+
+def _line(run: Visitor, statement: Statement) -> Emit:
+    """What takes the entries of a vector that is a column, or a row, of a matrix."""
+    number, _, _, line, starred = statement.options
     take = run.emit[number]
+    return lambda i, j, x: take(line, i, x) if starred else take(i, line, x)
+
+
+def _emit_block(
+    run: Visitor, statement: Statement, seat: Seat, space: Space, kind: str, take: Emit
+) -> None:
     if statement.domain.kind == "point":
         for e, _ in seat.points.get(statement.domain.points or (), ()):
             for i, x in enumerate(run.read(statement.arguments[0], seat, e)):
@@ -43,12 +61,21 @@ def emit(run: Visitor, statement: Statement, seat: Seat) -> None:
 
 def emit_whole(run: Visitor, statement: Statement) -> None:
     """A vector or number of the whole machine."""
+    _emit_all(run, statement, run.emit[statement.options[0]])
+
+
+def emit_whole_line(run: Visitor, statement: Statement) -> None:
+    """A vector of the whole machine that is a column, or a row, of a matrix."""
+    _emit_all(run, statement, _line(run, statement))
+
+
+def _emit_all(run: Visitor, statement: Statement, take: Emit) -> None:
     slot = statement.arguments[0].slot
     block = run.slots[slot]
     if slot.domain.kind == "point":
         block = [x for e in sorted(block) for x in block[e]]
     for i, x in enumerate(block or ()):
-        run.emit[statement.options[0]](i, 0, x)
+        take(i, 0, x)
 
 
 def emit_diagonal(run: Visitor, statement: Statement, seat: Seat) -> None:

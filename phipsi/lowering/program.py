@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from phipsi.algebra.node import Symbol
-from phipsi.algebra.spaces import Space
+from phipsi.algebra.spaces import BASE, COORDINATES, POINTS, Space
 
 
 class Direction(Enum):
@@ -75,6 +75,15 @@ class Columns:
 
 
 WORLD, BODIES = Domain("world"), Domain("body")
+
+
+def home_of(space: Space | None) -> Domain:
+    """Where the blocks of a space live, and of an operator between it and itself."""
+    if space is POINTS:
+        return Domain("point")
+    is_whole = space in (COORDINATES, BASE) or (space is not None and space.is_own)
+    return WORLD if is_whole else BODIES
+
 
 Size = Space | int | str  # of one side of a block: a space's at this body, a number, or by name
 

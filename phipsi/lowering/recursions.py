@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.families import Family
 from phipsi.algebra.node import Identity, Node, Sum, Symbol, Transpose, scale
 from phipsi.algebra.spaces import BODY, JOINT, POSE
 from phipsi.errors import LoweringError
-from phipsi.lowering.lower import SQUARE, VECTOR_OF, Lowering, is_positive
+from phipsi.lowering.lower import SQUARE, VECTOR_OF, Lowering
 from phipsi.lowering.program import At, Effect, Read, Shape, Slot
-from phipsi.lowering.settle import STEPS, Family, is_symmetric, join, split, transposed
+from phipsi.lowering.structure import STEPS, is_positive, is_symmetric, join, split, transposed
 
 RIGID = Shape(10)  # mass, first moment, rotational inertia
 

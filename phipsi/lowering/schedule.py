@@ -225,7 +225,7 @@ def _is_of_the_world(statement: Statement) -> bool:
 
 AT_HAND = frozenset(  # inputs and constants, read again wherever they are needed
     ("coordinates", "speeds", "given", "given_block", "inertia", "rotor_inertia")
-) | {"identity", "zeros", "unit", "joint_map", "map_rate"}
+) | {"own_block", "own_vector", "identity", "zeros", "unit", "joint_map", "map_rate"}
 
 
 def _stored(statement: Statement) -> int:

@@ -5,7 +5,7 @@ After `settle` an expression consists of sums, products and factors of
     letters       primitive ones, and phi, psi, G, D, tau_bar, which have steps of their own
     stars         of letters and roots only; letters that are their own star have none
     inverses      of memoryless operators (small blocks), and of causal or anticausal
-                  ones, which are recursions; in point and coordinate space of anything
+                  ones, which are recursions; in point, coordinate and own spaces of anything
 
 The inverse of the mass operator, however it is disguised, becomes its
 innovations form (I - H psi K)* D^-1 (I - H psi K) [003 Lemma 3].
@@ -13,15 +13,12 @@ innovations form (I - H psi K)* D^-1 (I - H psi K) [003 Lemma 3].
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import reduce
-from math import prod
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.families import MASS, Family, family_of
 from phipsi.algebra.node import (
-    Bracket,
     Diagonal,
     Identity,
     Inverse,
@@ -29,17 +26,35 @@ from phipsi.algebra.node import (
     Product,
     Root,
     Scaled,
-    Sum,
     Symbol,
     Transpose,
     add,
     compose,
     invert,
     scale,
-    transpose,
 )
-from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Causality
+from phipsi.algebra.spaces import (
+    BASE,
+    BODY,
+    COORDINATES,
+    JOINT,
+    POINTS,
+    SCALAR,
+    Causality,
+)
 from phipsi.errors import LoweringError, SolveError
+from phipsi.lowering.structure import (
+    is_memoryless,
+    is_pointwise,
+    is_small,
+    is_symmetric,
+    join,
+    load_points,
+    split,
+    step_of,
+    transposed,
+    weighted_terms,
+)
 
 MEMORYLESS, CAUSAL, ANTICAUSAL, MIXED = (
     Causality.MEMORYLESS,
@@ -53,55 +68,28 @@ UNFOLDED = {  # letters that read better, for a sweep, than by their definition
     op.psi_tilde: op.psi @ op.E_phi @ op.tau_bar,
 }
 KEPT = {op.phi, op.psi, op.D, op.G, op.tau_bar}
-SELF_ADJOINT = {"M", "P", "R", "D", "Jm", "Y", "P_plus"}  # letters that are their own star
-SWAPPED = {"S": "cross", "cross": "S", "Q": "Q"}  # S[x]* = -x~, Q[x]* = -Q[x]
 
 
-# -- families: letters that belong to some other operator than the mass operator ---------
+# -- families --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Family:
-    """The articulated quantities of L phi W phi* L* + N, as letters.
-
-    P = W + blockdiag(E tau_bar P E*), D = L P L* + N, G = P L* D^-1, and
-    tau_bar = I - G L. Those of the mass operator have L = H, E = E_phi, W = M,
-    N = Jm, and are the letters themselves.
-    """
-
-    L: Node
-    E: Node
-    W: Node
-    N: Node | None
-
-    def letter(self, symbol: Symbol) -> Symbol:
-        """P, D, G or tau_bar of this family."""
-        if self == MASS:
-            return symbol
-        space = self.L.target
-        assert space is not None
-        swap = {JOINT: space}
-        return Symbol(
-            symbol.name,
-            swap.get(symbol.source, symbol.source),
-            swap.get(symbol.target, symbol.target),
-            arguments=(self,),
-        )
-
-    def inverse(self) -> Node:
-        """(I - L psi E G)* D^-1 (I - L psi E G) [003 Lemma 3]."""
-        G, D, tau_bar = map(self.letter, (op.G, op.D, op.tau_bar))
-        psi = op.psi if self == MASS else Inverse(add(Identity(BODY), -(self.E @ tau_bar)))
-        whiten = op.I - self.L @ psi @ self.E @ G
-        return transposed(whiten) @ invert(D) @ whiten
+def locked(family: Family) -> Node:
+    """(I - E)^-1, phi of a family."""
+    return _known(Inverse(add(Identity(BODY), -family.E)))
 
 
-MASS = Family(op.H, op.E_phi, op.M, op.Jm)
+def freed(family: Family) -> Node:
+    """(I - E tau_bar)^-1, psi of a family."""
+    if family == MASS:
+        return op.psi
+    return Inverse(add(Identity(BODY), -(family.E @ family.letter(op.tau_bar))))
 
 
-def family_of(letter: Symbol) -> Family:
-    """The family that P, D, G or tau_bar belongs to."""
-    return letter.arguments[0] if letter.arguments else MASS
+def inverse_of(family: Family) -> Node:
+    """(I - L psi E G)* D^-1 (I - L psi E G) [003 Lemma 3]."""
+    G, D = map(family.letter, (op.G, op.D))
+    whiten = op.I - family.L @ freed(family) @ family.E @ G
+    return transposed(whiten) @ invert(D) @ whiten
 
 
 # -- settling --------------------------------------------------------------------------
@@ -154,8 +142,12 @@ def _settle(node: Node, visit: Callable[[Node], Node], plain: bool) -> Node:
 
 def _is_diagonal(operand: Node) -> bool:
     """Whether blockdiag(A) is A: points of one body see each other, other blocks are alone."""
-    return operand.target in (COORDINATES, BASE, SCALAR) or (
-        is_pointwise(operand) if operand.target is POINTS else operand.causality is MEMORYLESS
+    target = operand.target
+    assert target is not None
+    return (
+        target in (COORDINATES, BASE, SCALAR)
+        or target.is_own
+        or (is_pointwise(operand) if operand.target is POINTS else operand.causality is MEMORYLESS)
     )
 
 
@@ -194,188 +186,6 @@ def _relieved(node: Node) -> Node:
                 factors[i : i + 2] = [family_of(left).letter(P_PLUS)]
                 return _relieved(reduce(compose, factors))
     return node
-
-
-def transposed(node: Node) -> Node:
-    """A*, the stars on letters."""
-    if node.is_scalar:
-        return node
-    match node:
-        case Sum():
-            return reduce(add, map(transposed, node.children))
-        case Product():
-            return reduce(compose, map(transposed, reversed(node.children)))
-        case Scaled():
-            return scale(node.factor, transposed(node.children[-1]))
-        case Inverse():
-            return Inverse(transposed(node.children[0]))
-        case Diagonal():
-            return Diagonal(transposed(node.children[0]))
-        case Bracket():
-            return -Bracket(SWAPPED[node.name], node.children[0])
-        case Symbol() if node.name in SELF_ADJOINT and not node.free:
-            return node
-        case Symbol() if node.name in ("composite", "carried"):  # of (E, W, F); see `words`
-            E, W, F = node.arguments
-            return Symbol(node.name, BODY, BODY, arguments=(F, transposed(W), E))
-        case Symbol() if node.name == "carried_to_base":
-            return Symbol(node.name, BASE, BASE, arguments=(transposed(node.arguments[0]),))
-        case Symbol() if node.name == "loaded":  # B A B*; see `load_points`
-            B, A = node.arguments
-            return Symbol(node.name, BODY, BODY, arguments=(B, transposed(A)))
-        case _:
-            return transpose(node)
-
-
-# -- what an expression is -------------------------------------------------------------
-
-
-def split(term: Node) -> tuple[float, tuple[Node, ...]]:
-    """A term as its number and its factors; a scalar expression stays as a factor."""
-    number: float = 1
-    factors: list[Node] = []
-    for factor in term.factors:
-        while isinstance(factor, Scaled) and not isinstance(factor.factor, Node):
-            number, factor = number * factor.factor, factor.children[-1]
-        if factor is term or len(factor.factors) == 1:
-            factors.append(factor)
-        else:
-            inner, parts = split(factor)
-            number *= inner
-            factors.extend(parts)
-    return number, tuple(factors)
-
-
-def weighted_terms(node: Node) -> Iterator[tuple[float, tuple[Node, ...], tuple[Node, ...]]]:
-    """The terms of an expression as number, scalars and factors; scaled sums multiplied out."""
-    for term in node.terms:
-        number, scalars, factors = _unscaled(term)
-        if len(factors) == 1 and isinstance(factors[0], Sum):
-            for own, others, parts in weighted_terms(factors[0]):
-                yield number * own, scalars + others, parts
-        else:
-            yield number, scalars, factors
-
-
-def _unscaled(node: Node) -> tuple[float, tuple[Node, ...], tuple[Node, ...]]:
-    """A product as number, scalars, and factors without either."""
-    match node:
-        case Scaled():
-            number, scalars, factors = _unscaled(node.children[-1])
-            if isinstance(node.factor, Node):
-                return number, (node.factor, *scalars), factors
-            return number * node.factor, scalars, factors
-        case Product():
-            parts = [_unscaled(x) for x in node.factors]
-            scalars = tuple(k for _, own, _ in parts for k in own)
-            factors = tuple(x for _, _, own in parts for x in own)
-            return prod(number for number, _, _ in parts), scalars, factors
-        case _:
-            return 1, (), (node,)
-
-
-def join(number: float, factors: Sequence[Node], scalars: Sequence[Node] = ()) -> Node:
-    """The inverse of `split`, and of `weighted_terms`."""
-    return reduce(lambda x, k: scale(k, x), scalars, scale(number, reduce(compose, factors)))
-
-
-def is_memoryless(node: Node) -> bool:
-    """Whether the operator is block diagonal between bodies and joints."""
-    return node.causality is MEMORYLESS and {node.source, node.target} <= {BODY, JOINT}
-
-
-def is_symmetric(node: Node) -> bool:
-    """Whether an operator is its own star, by structure."""
-    return node.is_square and (node == transposed(node) or _reads_alike(node))
-
-
-def _reads_alike(node: Node) -> bool:
-    match node:
-        case Sum():
-            others = [x for x in node.children if not is_symmetric(x)]
-            return Counter(others) == Counter(map(transposed, others))
-        case Scaled():
-            return is_symmetric(node.children[-1])
-        case Inverse() | Diagonal():
-            return is_symmetric(node.children[0])
-        case Product():
-            ((_, _, factors),) = weighted_terms(node)
-            middle, odd = divmod(len(factors), 2)
-            outer = zip(factors[:middle], reversed(factors[-middle:]), strict=True)
-            mirrored = middle and all(x == transposed(y) for x, y in outer)
-            return bool(mirrored) and (not odd or is_symmetric(factors[middle]))
-        case Symbol() if node.name == "loaded":
-            return is_symmetric(node.arguments[1])
-        case Symbol():
-            return node.name in SELF_ADJOINT and not node.free
-        case _:
-            return False
-
-
-def step_of(propagator: Node) -> Node | None:
-    """N of an inward propagator (I - N)^-1; None if the operator is none."""
-    if propagator == op.phi:
-        return op.E_phi
-    if propagator == op.psi:
-        return op.E_phi @ op.tau_bar
-    if not isinstance(propagator, Inverse) or propagator.causality is not CAUSAL:
-        return None
-    if propagator.source is not BODY:
-        return None
-    ones = [x for x in propagator.children[0].terms if isinstance(x, Identity)]
-    rest = [x for x in propagator.children[0].terms if not isinstance(x, Identity)]
-    if len(ones) != 1 or not rest:
-        return None
-    N = reduce(add, (-x for x in rest))
-    terms = [split(term)[1] for term in N.terms]
-    if any(sum(x in STEPS for x in factors) != 1 for factors in terms):
-        return None
-    if any(x not in STEPS and not is_memoryless(x) for factors in terms for x in factors):
-        return None
-    return N
-
-
-STEPS = (op.E_phi, op.S)  # one body inward
-
-
-# -- points ----------------------------------------------------------------------------
-
-
-def is_pointwise(node: Node) -> bool:
-    """Whether an operator of point space acts on each point alone: X, a user's own, I."""
-    if not node.source is node.target is POINTS:
-        return False
-    parts = node.children[-1:] if isinstance(node, Scaled) else node.children
-    return all(map(is_pointwise, parts)) and not isinstance(node, Diagonal)
-
-
-def load_points(factors: Sequence[Node]) -> tuple[Node, ...]:
-    """Each B A B* with a pointwise A as one letter: what is at the points, as felt by their bodies.
-
-    Its block at a body is the sum over the points there.
-    """
-    factors = tuple(factors)
-    for i, B in enumerate(factors):
-        if B.source is not POINTS or B.target is not BODY:
-            continue
-        j = next(
-            (
-                j
-                for j in range(i + 1, len(factors))
-                if factors[j].target is POINTS and factors[j].source is BODY
-            ),
-            None,
-        )
-        if (
-            j is None
-            or factors[j] != transposed(B)
-            or not all(map(is_pointwise, factors[i + 1 : j]))
-        ):
-            continue
-        A = reduce(compose, (Identity(POINTS), *factors[i + 1 : j]))
-        loaded = Symbol("loaded", BODY, BODY, arguments=(B, A))
-        return load_points((*factors[:i], loaded, *factors[j + 1 :]))
-    return factors
 
 
 # -- inverses --------------------------------------------------------------------------
@@ -417,7 +227,7 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
         inner = _between_selections(node)
         if inner is not None:
             return transposed(op.S_q) @ inverse(inner, plain) @ op.S_q
-    if node.target in (POINTS, COORDINATES, BASE):
+    if is_small(node.target):
         return Inverse(node)  # a small dense matrix
     family = _find_family(node)
     if family is None:
@@ -426,7 +236,7 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
             "nor of the form L @ phi @ W @ phi.T @ L.T + N with symmetric W and N, as the mass "
             "operator is; pp.as_matrix inverts it densely"
         )
-    return settle(family.inverse(), plain)
+    return settle(inverse_of(family), plain)
 
 
 def _known(propagator: Inverse) -> Node:

@@ -220,6 +220,8 @@ def side(size: Any) -> int:
     """How long one side of a block is that any body has alike."""
     if isinstance(size, int):
         return size
+    if size.size is not None:
+        return size.size
     assert size in (BODY, POSE, BASE, SCALAR, POINTS), f"{size} is no block of every body"
     return PLACE if size is POSE else 1 if size is SCALAR else SPATIAL
 

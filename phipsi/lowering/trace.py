@@ -14,7 +14,7 @@ from functools import reduce
 from typing import Any
 
 from phipsi.algebra.node import Symbol
-from phipsi.algebra.spaces import SCALAR
+from phipsi.algebra.spaces import SCALAR, is_dense
 from phipsi.errors import BackendError
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering import blocks, rigid
@@ -274,6 +274,8 @@ def symbolic_values(
         if letter.source is SCALAR:
             given[letter] = numbers(letter.name, sum(rows))
             continue
+        if is_dense(letter.source, letter.target):
+            rows, columns = [sum(rows)], [sum(columns)]
         given[letter], start = [], 0
         for height, width in zip(rows, columns, strict=True):
             block = [numbers(letter.name, width, start + i * width) for i in range(height)]

@@ -31,7 +31,15 @@ from phipsi.lowering.program import (
 from phipsi.lowering.steps import STEPS
 from phipsi.lowering.visitor import SPECIAL_STEPS
 
-OUTPUTS = {"emit", "emit_block", "emit_diagonal", "emit_column", "emit_pair", "emit_outer"}
+OUTPUTS = {
+    "emit",
+    "emit_line",
+    "emit_block",
+    "emit_diagonal",
+    "emit_column",
+    "emit_pair",
+    "emit_outer",
+}
 
 
 class IllegalProgramError(AssertionError):

@@ -10,16 +10,24 @@ from types import SimpleNamespace
 from typing import Any
 
 from phipsi.algebra.node import Symbol
-from phipsi.algebra.spaces import BASE, JOINT, POINTS, POSE, SCALAR, Space
+from phipsi.algebra.spaces import BASE, JOINT, POINTS, POSE, SCALAR, Space, is_dense
 from phipsi.graph.graph import Node
 from phipsi.lowering import blocks
 from phipsi.lowering.cancellation import Recorded, Size
-from phipsi.lowering.generic import Form, GenericJoint, GenericMimic, generic_link, loaded
+from phipsi.lowering.generic import (
+    Form,
+    GenericJoint,
+    GenericMimic,
+    Own,
+    generic_link,
+    loaded,
+)
 from phipsi.lowering.interpret import HERE
 from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.links import Link
 from phipsi.lowering.machine import Block, Values
 from phipsi.lowering.memory import Area, Matrix, Recorder, Rows, Slots, is_fixed
+from phipsi.lowering.own import own_letters
 from phipsi.lowering.program import At, Columns, Effect, Life, Loop, Program, Read, Slot, Statement
 from phipsi.lowering.seat import Seat
 from phipsi.lowering.templates import (
@@ -60,6 +68,7 @@ class Visit(Recorder):
         real: what the code will compute with, "double" or "float".
         arguments: which constants of the machine are arguments.
         conditions: what numbers of the body that are arguments must meet, of another graph.
+        own: of one such body the blocks of the user's letters, in their order in the program.
 
     Attributes:
         record: how many numbers its record takes, after all loops.
@@ -75,6 +84,7 @@ class Visit(Recorder):
         real: str = "double",
         arguments: Collection[str] = (),
         conditions: Sequence[Node] = (),
+        own: Own = (),
     ):
         super().__init__(program, layout, plain, None, real, arguments)
         self.form, self._conditions = form, conditions
@@ -88,15 +98,20 @@ class Visit(Recorder):
         self._visited = False
         self._here: list[int] = []  # the columns that are walked with
         points = self._points()
-        self.seat = self._seat(link, points)
+        self._blocks: dict[Symbol, Any] = {}
+        self.seat = self._seat(link, points, own)
         passing: Any = SimpleNamespace(k=PASSING)
         self.seats: Any = {self.seat.k: self.seat, PASSING: passing}
         located: Any = _Located(points)
         ins = [Area(self.graph, ("in", name)) for name in ("q", "v")]
         given: dict[Symbol, Any] = {}
         for letter in program.free:
-            vector = Area(self.graph, ("in", letter.name))
-            given[letter] = vector if letter.source is SCALAR else _Blocks(self, letter)
+            if letter.source is SCALAR:
+                given[letter] = Area(self.graph, ("in", letter.name))
+            elif is_dense(letter.source, letter.target):
+                given[letter] = [Rows(self.graph, letter)]
+            else:
+                given[letter] = _Blocks(self, letter)
         self.values = Values(ins[0], ins[1], given, located)  # type: ignore[arg-type]
         if real == "float":
             self.checks.cancellation = self._cancellation = Recorded(ins[0], self._told)
@@ -124,7 +139,7 @@ class Visit(Recorder):
                 count += 1
         return points
 
-    def _seat(self, link: Link | None, points: dict[tuple, list]) -> Seat:
+    def _seat(self, link: Link | None, points: dict[tuple, list], own: Own) -> Seat:
         model: Any = self.machine.model
         nothing: Any = None
         if link is None:
@@ -136,7 +151,8 @@ class Visit(Recorder):
         sizes = (link.nq, link.nv, link.nv)
         q, v, rows = (slice(x, x + n) for x, n in zip(starts, sizes, strict=True))
         joint: Any = GenericJoint(q, v, rows, self.machine.mimic)
-        generic, _ = generic_link(link, self.graph)
+        generic, found = generic_link(link, self.graph, own)
+        self._blocks = dict(zip(own_letters(self.program), found, strict=True))
         return Seat(THIS, generic, joint, model, self.checks, points, dict(self.form.axes))
 
     # -- one loop ----------------------------------------------------------------------------
@@ -205,6 +221,10 @@ class Visit(Recorder):
             address = Address(WORK, (("parent",),), self.layout.told + i)
             self._store(address, x, adds=not self.form.is_first)
         self._cancellation.told = 0, 0
+
+    def own_block(self, statement: Statement, seat: Seat) -> Block:
+        """What a user's function tells of any body of this form."""
+        return [list(row) for row in self._blocks[statement.options[0]]]
 
     def _starts(self, columns: Columns | None) -> list[int]:
         """The columns that start at the body."""
@@ -397,9 +417,8 @@ class Visit(Recorder):
         shape = slot.shape
         if slot.domain.kind == "point":
             return _AtPoints(self, slot)
-        if any(
-            isinstance(x, Space) and x not in (BASE, SCALAR) for x in (shape.rows, shape.columns)
-        ):
+        sides = [x for x in (shape.rows, shape.columns) if isinstance(x, Space)]
+        if any(x not in (BASE, SCALAR) and not x.is_own for x in sides):
             if shape.is_matrix:
                 return Rows(self.graph, slot)
             return Area(self.graph, WORK, (("world", slot),))
@@ -411,11 +430,10 @@ class Visit(Recorder):
     def at_point(self, slot: Slot, e: int) -> Block:
         """The block at a point of the body, or at that where a column has started, from memory."""
         base = ("point entry", slot) if e == PASSING else ("point slot", slot, e - POINT)
-        rows = [
-            [self._load(base, SPATIAL * i + j) for j in range(SPATIAL)]
-            for i in range(SPATIAL if slot.shape.is_matrix else 1)
-        ]
-        return rows if slot.shape.is_matrix else rows[0]
+        n, m = side(slot.shape.rows), side(slot.shape.columns) if slot.shape.is_matrix else None
+        if m is None:
+            return [self._load(base, i) for i in range(n)]
+        return [[self._load(base, m * i + j) for j in range(m)] for i in range(n)]
 
     def _filled(self, slot: Slot) -> Matrix:
         """A matrix of the whole machine that statements add to."""

@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from phipsi.algebra.spaces import BODY, COORDINATES, POINTS
+from phipsi.algebra.node import Symbol
+from phipsi.algebra.spaces import BODY, COORDINATES, POINTS, is_dense
 from phipsi.lowering import blocks, outputs
 from phipsi.lowering.covariance import DUAL
 from phipsi.lowering.letters import SPATIAL
@@ -50,6 +51,10 @@ class Visitor(ABC):
         """An argument, seen from a body, or from one of its points."""
 
     @abstractmethod
+    def own_block(self, statement: Statement, seat: Seat) -> Block:
+        """What a user's function tells of a body, in its link frame."""
+
+    @abstractmethod
     def walk(self, columns: Columns) -> Any:
         """Where columns start and pass."""
 
@@ -68,6 +73,7 @@ class Visitor(ABC):
         if statement.effect is Effect.EMIT:
             emit = {
                 "emit": outputs.emit,
+                "emit_line": outputs.emit_line,
                 "emit_block": outputs.emit_block,
                 "emit_diagonal": outputs.emit_diagonal,
                 "emit_column": outputs.emit_column,
@@ -157,6 +163,7 @@ class Visitor(ABC):
         if statement.effect is Effect.EMIT:
             {
                 "emit": outputs.emit_whole,
+                "emit_line": outputs.emit_whole_line,
                 "emit_block": outputs.emit_whole_block,
                 "emit_outer": outputs.emit_outer,
             }[statement.step](self, statement)
@@ -197,10 +204,18 @@ class Visitor(ABC):
         assert slot is not None
         if statement.domain.kind == "world":
             return list(whole)
-        if statement.domain.kind == "point":
-            return list(whole[SPATIAL * place : SPATIAL * place + SPATIAL])
-        rows = self.machine.rows(seat, slot.shape.rows)
-        return list(whole[rows.start : rows.stop])
+        return list(whole[self.span(slot.shape.rows, statement, seat, place)])
+
+    def span(self, space: Any, statement: Statement, seat: Seat, place: int) -> slice:
+        """Which rows of a space belong to the place of a statement: all, if it is one block."""
+        if space.size is not None:
+            return slice(0, space.size)
+        if statement.domain.kind == "world":
+            return slice(0, self.machine.whole_size(space, ()))
+        if space is POINTS:
+            return slice(SPATIAL * place, SPATIAL * place + SPATIAL)
+        rows = self.machine.rows(seat, space)
+        return slice(rows.start, rows.stop)
 
 
 # -- steps that need more than a seat and blocks ---------------------------------------------
@@ -208,7 +223,12 @@ class Visitor(ABC):
 
 def _coordinates(run: Visitor, statement: Statement, seat: Seat, arguments: Any, at: Any) -> Block:
     """q(k), a mimic's from the joint it follows."""
-    own, mimic = list(run.values.q[seat.joint.q]), seat.joint.mimic
+    return followed(run.values.q[seat.joint.q], seat.joint.mimic)
+
+
+def followed(q: Sequence[Scalar], mimic: Any) -> list[Scalar]:
+    """The coordinates of a joint; of a mimic from those of the joint it follows."""
+    own = list(q)
     return own if mimic is None else [mimic.ratio * x + mimic.offset for x in own]
 
 
@@ -229,10 +249,28 @@ def _given(run: Visitor, statement: Statement, seat: Seat, place: int) -> Block:
 def _given_block(run: Visitor, statement: Statement, seat: Seat, place: int) -> Block:
     """The block of a free operator, in private frames; its rows are covectors of the source."""
     letter, target, source = statement.options
-    given = run.values.given[letter][place]
-    rows = [from_link(seat, letter.source, DUAL[source], x) for x in given]
+    given = run.values.given[letter]
+    if is_dense(letter.source, letter.target):
+        given = _share(run, statement, seat, place, given[0])
+    else:
+        given = given[place]
+    return _turned(seat, letter, target, source, given)
+
+
+def _turned(seat: Seat, letter: Symbol, target: str, source: str, block: Block) -> Block:
+    """A block in the link frame, in the private one; its rows are covectors of the source."""
+    rows = [from_link(seat, letter.source, DUAL[source], x) for x in block]
     columns = [from_link(seat, letter.target, target, x) for x in blocks.transpose(rows)]
     return blocks.transpose(columns)
+
+
+def _share(run: Visitor, statement: Statement, seat: Seat, place: int, whole: Block) -> Block:
+    """Of a matrix of the whole machine the rows and columns of a body, a joint or a point."""
+    slot = statement.target
+    assert slot is not None
+    sides = slot.shape.rows, slot.shape.columns
+    rows, columns = (run.span(x, statement, seat, place) for x in sides)
+    return [list(row[columns]) for row in whole[rows]]
 
 
 def _spread_block(run: Visitor, statement: Statement, seat: Seat, place: int) -> Block:
@@ -283,7 +321,25 @@ def _at_point(run: Visitor, statement: Statement, seat: Seat, arguments: Any, at
     return STEPS[step](seat, arguments[0], at)
 
 
+def _own_block(run: Visitor, statement: Statement, seat: Seat, arguments: Any, at: Any) -> Block:
+    """The block of a letter of the user's, in private frames."""
+    letter, target, source = statement.options
+    block = _turned(seat, letter, target, source, run.own_block(statement, seat))
+    if letter.symmetric:
+        return blocks.mirrored(len(block), lambda i, j: block[i][j])
+    return block
+
+
+def _own_vector(run: Visitor, statement: Statement, seat: Seat, arguments: Any, at: Any) -> Block:
+    """The block of a vector of the user's, in private frames."""
+    letter, kind = statement.options
+    block = [x for (x,) in run.own_block(statement, seat)]
+    return from_link(seat, letter.target, kind, block)
+
+
 _SPECIAL: dict[str, Callable] = {
+    **dict.fromkeys(("own_block", "own_block_of_q"), _own_block),
+    **dict.fromkeys(("own_vector", "own_vector_of_q"), _own_vector),
     "coordinates": _coordinates,
     "speeds": _speeds,
     "gather": _gather,

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.families import family_of
 from phipsi.algebra.node import Bracket, Node, Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE
 from phipsi.errors import LoweringError
@@ -24,6 +25,7 @@ from phipsi.lowering.lower import (
     OPERATOR_LETTERS,
     SOLVE_LETTERS,
     SQUARE,
+    UNIT,
     VECTOR_LETTERS,
     VECTOR_OF,
     Lowering,
@@ -39,7 +41,8 @@ from phipsi.lowering.program import (
     Shape,
     Slot,
 )
-from phipsi.lowering.settle import P_PLUS, family_of, is_symmetric, settle
+from phipsi.lowering.settle import P_PLUS, settle
+from phipsi.lowering.structure import is_symmetric
 from phipsi.lowering.writer import NUMBER
 
 F = TypeVar("F", bound=Callable)
@@ -438,6 +441,13 @@ def _(low: Lowering, letter: Symbol) -> Slot:
     moving = low.emit("potential", (recursions.pose(low),), NUMBER, effect=Effect.GATHER)
     welded = low.emit("base_potential", (), NUMBER, domain=WORLD)
     return low.emit("add", (moving, welded), NUMBER)
+
+
+@vector(Symbol(UNIT, BODY, BODY))
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """e_j of a space of the user's."""
+    options = (letter.target, *letter.arguments)
+    return low.emit(UNIT, (), Shape(letter.target), options, domain=WORLD)
 
 
 @vector(Symbol("unit", BODY, BODY))

@@ -17,13 +17,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.node import Identity, Node, Product, Scaled, Sum, Symbol, compose
+from phipsi.algebra.families import Family, family_of
+from phipsi.algebra.node import (
+    Identity,
+    Node,
+    Product,
+    Scaled,
+    Sum,
+    Symbol,
+    Transpose,
+    add,
+    compose,
+)
 from phipsi.algebra.spaces import BASE, BODY, POINTS, SCALAR, Causality, Space
 from phipsi.errors import LoweringError
-from phipsi.lowering.settle import (
+from phipsi.lowering.settle import freed, locked
+from phipsi.lowering.structure import (
     STEPS,
     is_memoryless,
     join,
@@ -55,6 +67,11 @@ class Word:
 
 def words_of(operator: Node) -> list[Word]:
     """The reduced words of a settled operator."""
+    return _gathered(operator, _reduce)
+
+
+def _gathered(operator: Node, step: Callable[[Word], list[Word] | None]) -> list[Word]:
+    """The words of an operator, each reduced as far as it goes, equal ones added up."""
     pending = list(expand(operator))
     done: dict[tuple, float] = {}
     while pending:
@@ -64,7 +81,7 @@ def words_of(operator: Node) -> list[Word]:
                 "pp.as_matrix evaluates it densely"
             )
         word = pending.pop(0)
-        shorter = _reduce(word)
+        shorter = step(word)
         if shorter is None:
             key = (word.atoms, word.scalars)
             done[key] = done.get(key, 0) + word.number
@@ -90,6 +107,9 @@ def expand(node: Node) -> Iterator[Word]:
                     yield Word(word.number * node.factor, word.atoms, word.scalars)
         case Product() if any(x.is_vector for x in node.factors):  # an outer product
             cut = next(i for i, x in enumerate(node.factors) if x.is_vector) + 1
+            yield Word(1, (product(node.factors[:cut]), product(node.factors[cut:])))
+        case Product() if any(x.source.is_own for x in node.factors[:-1] if x.source):
+            cut = next(i for i, x in enumerate(node.factors) if x.source and x.source.is_own) + 1
             yield Word(1, (product(node.factors[:cut]), product(node.factors[cut:])))
         case Product():
             words = [Word(1, ())]
@@ -154,23 +174,24 @@ def carried(E: Node, W: Node, F: Node) -> Symbol:
 
 # -- reduction -------------------------------------------------------------------------
 
-_LEMMA_5 = {
-    (op.psi, op.E_phi, op.G, op.H, op.phi): ((1, op.phi), (-1, op.psi)),
-    (op.phi, op.E_phi, op.G, op.H, op.psi): ((1, op.phi), (-1, op.psi)),
-}
-_LEMMAS = _LEMMA_5 | {
-    tuple(transposed(x) for x in reversed(key)): tuple((n, transposed(x)) for n, x in value)
-    for key, value in _LEMMA_5.items()
-}
+
+@lru_cache(maxsize=256)
+def _lemma_5(family: Family) -> dict[tuple[Node, ...], tuple[Node, Node]]:
+    """psi K L phi = phi K L psi = phi - psi, and the stars: what becomes the difference of two."""
+    phi, psi = locked(family), freed(family)
+    K_L = (*family.E.factors, family.letter(op.G), *family.L.factors)
+    found = {(left, *K_L, right): (phi, psi) for left, right in ((psi, phi), (phi, psi))}
+    return found | {
+        tuple(transposed(x) for x in reversed(key)): (transposed(phi), transposed(psi))
+        for key in found
+    }
 
 
 def _reduce(word: Word) -> list[Word] | None:
     """The words that one step of reduction leaves, or None if there is nothing to do."""
-    atoms = word.atoms
-    for i in range(len(atoms) - 4):
-        found = _LEMMAS.get(atoms[i : i + 5])
-        if found is not None:
-            return [_put(word, n, i, (x,), i + 5) for n, x in found]
+    atoms, shorter = word.atoms, _by_lemma_5(word)
+    if shorter is not None:
+        return shorter
     for i, left in enumerate(atoms):
         if not is_causal(left):
             continue
@@ -181,6 +202,48 @@ def _reduce(word: Word) -> list[Word] | None:
             middle = join(1, atoms[i + 1 : j] or (Identity(BODY),))
             return _meet(word, i, left, middle, atoms[j], j + 1)
     return None
+
+
+def _by_lemma_5(word: Word) -> list[Word] | None:
+    """A word in which psi K L phi stands, as two without; None if there is none."""
+    atoms = word.atoms
+    for family in dict.fromkeys(map(_family_of_gain, atoms)):
+        for pattern, (phi, psi) in _lemma_5(family).items() if family else ():
+            n = len(pattern)
+            for i in range(len(atoms) - n + 1):
+                if atoms[i : i + n] == pattern:
+                    return [_put(word, 1, i, (phi,), i + n), _put(word, -1, i, (psi,), i + n)]
+    return None
+
+
+def shortened(operator: Node) -> Node:
+    """An operator to be applied to vectors: multiplied out where Lemma 5 leaves fewer recursions.
+
+    J Mass^-1 J* has four, B* psi* H* D^-1 H psi B two [002 (3.10)].
+    """
+    assert operator.source is not None
+    try:
+        words = _gathered(operator, _by_lemma_5)
+    except LoweringError:  # too many to be short
+        return operator
+    recursions = sum(_count_recursions(x) for word in words for x in word.atoms)
+    if not words or recursions >= _count_recursions(operator):
+        return operator
+    unit = (Identity(operator.source),)
+    return reduce(add, (join(x.number, x.atoms or unit, x.scalars) for x in words))
+
+
+def _count_recursions(node: Node) -> int:
+    if is_propagator(node) or is_propagator(transposed(node)):
+        return 1
+    return sum(map(_count_recursions, node.children))
+
+
+def _family_of_gain(atom: Node) -> Family | None:
+    """The family that an atom is the gain G of, or its star."""
+    letter = atom.children[0] if isinstance(atom, Transpose) else atom
+    is_gain = isinstance(letter, Symbol) and letter.name == op.G.name and not letter.free
+    return family_of(letter) if is_gain and isinstance(letter, Symbol) else None
 
 
 def _put(word: Word, number: float, start: int, middle: Sequence[Node], stop: int) -> Word:

@@ -12,9 +12,14 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from phipsi.algebra.families import Family
 from phipsi.algebra.node import Node
+from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import Space
+from phipsi.algebra.walk import letters_of
 from phipsi.backends.disk.digest import digest
+from phipsi.graph.graph import Graph
+from phipsi.lowering.own import constant_blocks, own_block
 from phipsi.model.inertia import Inertia
 from phipsi.model.joints import JointKind
 from phipsi.model.model import Model, Point
@@ -40,6 +45,9 @@ def of_expressions(expressions: tuple[Node, ...]) -> bytes | None:
 
 
 def _parts(x: Any, known: dict[Node, bytes]) -> Parts:
+    if isinstance(x, MachineLetter):  # its function by what it tells: see `of_blocks`
+        told = (x.name, x.source, x.target, x.symmetric, x.positive, x.varies)
+        return ("letter", *(_parts(y, known) for y in told))
     if isinstance(x, Node):
         if x not in known:  # equal nodes are one; a digest each, or text would grow with sharing
             known[x] = digest(type(x).__name__, [_parts(y, known) for y in x._fields])
@@ -47,12 +55,35 @@ def _parts(x: Any, known: dict[Node, bytes]) -> Parts:
     if isinstance(x, tuple):
         return [_parts(y, known) for y in x]
     if isinstance(x, Space):
-        return ("space", x.name)
+        return ("space", x.name, x.size)
     if isinstance(x, Enum):
         return (type(x).__name__, x.name)
+    if isinstance(x, Family):
+        return ("family", *(_parts(y, known) for y in (x.L, x.E, x.W, x.N)))
     if isinstance(x, Point):
         return ("point", x.frame, x.position)
     return x
+
+
+def of_blocks(expressions: tuple[Node, ...], model: Model) -> Parts:
+    """What the letters of the user's are on a machine: their blocks, or how these are computed."""
+    own = (x for x in letters_of(expressions) if isinstance(x, MachineLetter))
+    return [(x.name, _blocks(x, model)) for x in own]
+
+
+def _blocks(letter: MachineLetter, model: Model) -> Parts:
+    if not letter.varies:
+        return constant_blocks(letter, model)
+    found = []
+    for k, joint in enumerate(model.joints):
+        graph = Graph()
+        rows = own_block(letter, model, k, [graph.input(i) for i in range(joint.kind.nq)])
+        nodes = [graph.node(x) for row in rows for x in row]
+        live = graph.live(nodes)
+        places = {x: i for i, x in enumerate(live)}
+        steps = [(x.op, [places[y] for y in x.args], x.data) for x in live]
+        found.append((steps, [places[x] for x in nodes]))
+    return found
 
 
 _machines: WeakKeyDictionary[Model, bytes | None] = WeakKeyDictionary()

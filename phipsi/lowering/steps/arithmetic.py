@@ -84,6 +84,18 @@ def apply_transposed(seat: Seat, A: Matrix, x: Vector) -> list[Scalar]:
 
 
 @step
+def row(seat: Seat, A: Matrix, i: int) -> list[Scalar]:
+    """A* e_i."""
+    return list(A[i])
+
+
+@step
+def column(seat: Seat, A: Matrix, j: int) -> list[Scalar]:
+    """A e_j."""
+    return [x[j] for x in A]
+
+
+@step
 def outer(seat: Seat, x: Vector, y: Vector) -> list[list[Scalar]]:
     """x y*."""
     return [blocks.scale(a, y) for a in x]
@@ -276,7 +288,21 @@ def solve_symmetric(A: Matrix, b: Vector) -> list[Scalar]:
     return x
 
 
+@step
+def unit_vector(seat: Seat, space: Any, j: int) -> list[Scalar]:
+    """e_j of a space of the user's."""
+    return blocks.identity(space.size)[j]
+
+
+@step
+def stacked(seat: Seat, *columns: Vector) -> list[list[Scalar]]:
+    """The matrix of these columns."""
+    return blocks.transpose(columns)
+
+
 def _size(seat: Seat, space: Any) -> int:
+    if space.is_own:
+        return space.size
     if space is COORDINATES:
         return seat.model.nv
     return seat.link.nv if space is JOINT else SPATIAL

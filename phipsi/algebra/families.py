@@ -1,0 +1,91 @@
+"""Articulated letters of other operators than the mass operator.
+
+The papers' P, D, G, tau_bar, K and psi belong to H phi M phi* H* + Jm. An operator
+L (I - E)^-1 W (I - E)^-* L* + N, with symmetric W and N, has such letters of its own:
+
+    P = W + blockdiag(E tau_bar P E*)        D = L P L* + N        G = P L* D^-1
+    tau_bar = I - G L        K = E G        psi = (I - E tau_bar)^-1
+
+They are the same letters, with the family that they belong to as argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import Identity, Node, Symbol, add
+from phipsi.algebra.spaces import BODY, JOINT, Causality
+
+
+@dataclass(frozen=True, repr=False)
+class Family:
+    """The articulated letters of L (I - E)^-1 W (I - E)^-* L* + N.
+
+    Those of the mass operator have L = H, E = E_phi, W = M, N = Jm, and are the letters
+    themselves. Of all these, L, E, W and N are settled or tidy expressions.
+    """
+
+    L: Node
+    E: Node
+    W: Node
+    N: Node | None
+
+    def letter(self, symbol: Symbol) -> Symbol:
+        """P, D, G or tau_bar of this family; also those that only a lowering knows."""
+        if self == MASS:
+            return symbol
+        space = self.L.target
+        assert space is not None
+        swap = {JOINT: space}
+        return Symbol(
+            symbol.name,
+            swap.get(symbol.source, symbol.source),
+            swap.get(symbol.target, symbol.target),
+            arguments=(self,),
+        )
+
+    @property
+    def K(self) -> Symbol:
+        """E G."""
+        G = self.letter(op.G)
+        causal = Causality.CAUSAL
+        arguments = (self,)
+        return Symbol("K", G.source, BODY, causal, arguments, definition=self.E @ G)
+
+    @property
+    def psi(self) -> Symbol:
+        """(I - E tau_bar)^-1."""
+        step = self.E @ self.letter(op.tau_bar)
+        definition = add(Identity(BODY), -step).inv
+        return Symbol("psi", BODY, BODY, Causality.CAUSAL, (self,), definition=definition)
+
+    def formula(self, letter: Symbol) -> Node | None:
+        """What D, G and tau_bar are made of; None for P, which is a recursion."""
+        P, D, G = map(self.letter, (op.P, op.D, op.G))
+        if letter.name == op.D.name:
+            inner = self.L @ P @ self.L.T
+            return inner if self.N is None else inner + self.N
+        if letter.name == op.G.name:
+            return P @ self.L.T @ D.inv
+        if letter.name == op.tau_bar.name:
+            return add(Identity(BODY), -(G @ self.L))
+        return None
+
+    @property
+    def parts(self) -> tuple[Node, ...]:
+        """What the family is made of."""
+        return (self.L, self.E, self.W, *(() if self.N is None else (self.N,)))
+
+    def __repr__(self) -> str:
+        if self.L != op.H or op.E_phi != self.E:
+            return ", ".join(map(str, self.parts))
+        return str(self.W) if op.Jm == self.N else f"{self.W}, {self.N or 0}"
+
+
+MASS = Family(op.H, op.E_phi, op.M, op.Jm)
+
+
+def family_of(letter: Symbol) -> Family:
+    """The family that P, D, G or tau_bar belongs to."""
+    return letter.arguments[0] if letter.arguments else MASS

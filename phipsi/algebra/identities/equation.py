@@ -1,0 +1,289 @@
+"""Equations between operator expressions, as data.
+
+An `Equation` says that two expressions mean the same, who found it, and where it
+holds. Its letters are those of `phipsi.operators`; `variables` are letters that
+stand for anything between the same spaces. Equations of the papers are in the
+files beside this one; a user adds more by `add_identity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from phipsi.algebra.node import Node, Symbol
+from phipsi.algebra.show import maps
+from phipsi.algebra.walk import walk
+from phipsi.errors import InputError, SpaceError, name_choices
+
+
+class Condition(Enum):
+    """Where an equation holds; without any, on every tree."""
+
+    NO_ROTORS = "no rotor inertia"
+    SERIAL = "serial chains"  # no body carries two others; there may be several chains
+    ONE_DOF = "joints of one freedom"
+    TURNING = "joints that only turn"
+    CONSTANT_MAPS = "joint maps that are constant in the axes of their bodies"
+    LINK_AXES = "link axes"
+    WORLD_AXES = "world axes"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Equation:
+    """left = right.
+
+    Args:
+        name: how it is called, and asked for: "Lemma 4".
+        left: one side.
+        right: the other, of the same spaces.
+        source: where it is printed: "[003 Lemma 4]".
+        conditions: where it holds.
+        meaning: what it says, in a sentence.
+        printed: how the source prints it, where the print is wrong.
+        variables: letters of it that stand for anything between the same spaces: an operator
+            for what `operator` makes there, block diagonal between bodies and joints.
+        derived: whether it follows from other equations here, so that a search need not try it.
+    """
+
+    name: str
+    left: Node
+    right: Node
+    source: str
+    conditions: tuple[Condition, ...] = ()
+    meaning: str = ""
+    printed: str = ""
+    variables: tuple[Symbol, ...] = ()
+    derived: bool = False
+
+    def __post_init__(self) -> None:
+        left, right = self.left, self.right
+        if left.source is not right.source or left.target is not right.target:
+            raise SpaceError(
+                f"{self.name}: cannot equate `{left}` and `{right}`\n  {maps(left)}; {maps(right)}"
+            )
+
+    def __str__(self) -> str:
+        return f"{self.left} = {self.right}"
+
+    def unicode(self) -> str:
+        """As the papers write it, in plain text.
+
+        >>> identity("Lemma 4").unicode()
+        '(I − H ψ K) H φ = H ψ'
+        """
+        return f"{self.left.unicode()} = {self.right.unicode()}"
+
+    def latex(self) -> str:
+        r"""As the papers print it, in LaTeX.
+
+        >>> print(identity("Lemma 5").latex())
+        \psi^{-1} = \phi^{-1} + K H
+        """
+        return f"{self.left.latex()} = {self.right.latex()}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+
+class Equations(tuple[Equation, ...]):
+    """Equations one after the other; their text has a line for each."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(_line, self)) or "no identities"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _line(equation: Equation) -> str:
+    conditions = f" for {', '.join(map(str, equation.conditions))}" if equation.conditions else ""
+    source = f"  {equation.source}" if equation.source else ""
+    return f"{equation.name}: {equation}{conditions}{source}"
+
+
+IDENTITIES: dict[str, Equation] = {}
+_OWN: set[str] = set()  # names of those that the user added
+
+
+def register(equations: Iterable[Equation]) -> None:
+    """Take equations among those that are known, by their names."""
+    for equation in equations:
+        assert equation.name not in IDENTITIES, f"two equations {equation.name!r}"
+        IDENTITIES[equation.name] = equation
+
+
+def identity(name: str) -> Equation:
+    """A known equation by its name; InputError that lists the nearest names.
+
+    >>> identity("Lemma 4")  # doctest: +ELLIPSIS
+    Equation(name='Lemma 4', left=(I - H @ psi @ K) @ H @ phi, right=H @ psi, ...
+    >>> print(identity("Lemma 4"))
+    (I - H @ psi @ K) @ H @ phi = H @ psi
+    """
+    if not isinstance(name, str) or name not in IDENTITIES:
+        raise InputError(f"no identity {name!r}; {name_choices(str(name), IDENTITIES)}")
+    return IDENTITIES[name]
+
+
+def identities(
+    paper: str | None = None, condition: Condition | None = None, derived: bool | None = None
+) -> Equations:
+    """The known equations, in the order of their topics; all of them, or some.
+
+    Args:
+        paper: only those that a source prints, such as "003" or "004-I".
+        condition: only those that ask for it.
+        derived: only those that follow from others, or only those that do not.
+
+    >>> print(identities(paper="003", condition=Condition.NO_ROTORS)[0].name)
+    Lemma 1 without rotors
+    """
+    if not (paper is None or isinstance(paper, str)):
+        raise InputError(f"identities: expected a paper such as '003', got {paper!r}")
+    if not (condition is None or isinstance(condition, Condition)):
+        choices = ", ".join(one.name for one in Condition)
+        raise InputError(
+            f"identities: {condition!r} is no condition; expected one of pp.Condition: {choices}"
+        )
+    return Equations(
+        equation
+        for equation in IDENTITIES.values()
+        if (paper is None or paper in papers_of(equation))
+        and (condition is None or condition in equation.conditions)
+        and (derived is None or derived is equation.derived)
+    )
+
+
+def papers_of(equation: Equation) -> tuple[str, ...]:
+    """Which papers print it: the first word of each part of its source.
+
+    >>> papers_of(identity("Lemma 5"))
+    ('003',)
+    """
+    parts = equation.source.strip("[]").split(";")
+    return tuple(dict.fromkeys(words[0] for part in parts if (words := part.split())))
+
+
+def add_identity(
+    name: str,
+    left: Node,
+    right: Node,
+    source: str = "",
+    conditions: Sequence[Condition] = (),
+    meaning: str = "",
+    variables: Sequence[Symbol] = (),
+) -> Equation:
+    """Make an equation known, so that `derive` uses it; one of your own of that name gives way.
+
+    Nothing proves it here: `check` of a derivation does, on machines.
+
+    Args:
+        name: how it is called; not the name of an equation of the papers.
+        left: one side.
+        right: the other, of the same spaces.
+        source: where it comes from.
+        conditions: where it holds; without any, on every tree.
+        meaning: what it says, in a sentence.
+        variables: letters of it, made by `operator`, `vector` or `scalar`, that stand for
+            anything of the kind.
+
+    Returns:
+        The equation.
+
+    >>> from phipsi.operators import E_phi, operator, phi
+    >>> A = operator("A", "body", "body")
+    >>> print(add_identity("swap", phi @ E_phi @ A, E_phi @ phi @ A, variables=[A]))
+    phi @ E_phi @ A = E_phi @ phi @ A
+    >>> forget_identity("swap")
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"add_identity: expected a name, got {name!r}")
+    if name in IDENTITIES and name not in _OWN:
+        raise InputError(
+            f"add_identity: {name!r} is an equation of the papers, "
+            f"{IDENTITIES[name]}; choose another name"
+        )
+    for side in (left, right):
+        if not isinstance(side, Node):
+            raise InputError(
+                f"{name}: expected an expression on each side, got {type(side).__name__}"
+            )
+    for text, what in ((source, "source"), (meaning, "meaning")):
+        if not isinstance(text, str):
+            raise InputError(f"{name}: expected a text as {what}, got {type(text).__name__}")
+    left, right = _settled(left, right)
+    equation = Equation(
+        name,
+        left,
+        right,
+        source,
+        _conditions(name, conditions),
+        meaning,
+        variables=_variables(name, variables, left, right),
+    )
+    if left == right:
+        raise InputError(f"{name}: both sides are `{left}`, which says nothing")
+    IDENTITIES[name] = equation
+    _OWN.add(name)
+    return equation
+
+
+def forget_identity(name: str) -> None:
+    """Take back an equation that was made known by `add_identity`.
+
+    Args:
+        name: that of one of your own; those of the papers stay.
+
+    >>> from phipsi.operators import E_phi, phi
+    >>> added = add_identity("steps commute", phi @ E_phi, E_phi @ phi)
+    >>> added in identities()
+    True
+    >>> forget_identity("steps commute")
+    >>> added in identities()
+    False
+    """
+    if not isinstance(name, str) or name not in _OWN:
+        raise InputError(f"no identity of your own {name!r}; {name_choices(str(name), _OWN)}")
+    _OWN.remove(name)
+    del IDENTITIES[name]
+
+
+def _settled(left: Node, right: Node) -> tuple[Node, Node]:
+    """Both sides, an open identity taken on the space of the other side."""
+    if left.source is None and right.is_square and right.source is not None:
+        left = left.at(right.source)
+    if right.source is None and left.is_square and left.source is not None:
+        right = right.at(left.source)
+    return left, right
+
+
+def _conditions(name: str, conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+    given = tuple(conditions) if isinstance(conditions, Iterable) else (conditions,)
+    for condition in given:
+        if not isinstance(condition, Condition):
+            choices = ", ".join(one.name for one in Condition)
+            raise InputError(
+                f"{name}: {condition!r} is no condition; expected some of pp.Condition: {choices}"
+            )
+    return given
+
+
+def _variables(
+    name: str, variables: Sequence[Symbol], left: Node, right: Node
+) -> tuple[Symbol, ...]:
+    given = tuple(variables) if isinstance(variables, Iterable) else (variables,)
+    for variable in given:
+        if not (isinstance(variable, Symbol) and variable.free):
+            raise InputError(
+                f"{name}: {variable} cannot be a variable; make one by operator(...), "
+                "vector(...) or scalar(...)"
+            )
+        for side in (left, right):
+            if variable not in set(walk(side)):
+                raise InputError(f"{name}: the variable {variable} is not in `{side}`")
+    return given

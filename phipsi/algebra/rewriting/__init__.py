@@ -1,0 +1,8 @@
+"""Rewriting: normal forms, common factors, rules, where they apply, and the search.
+
+normal      what an expression is, whatever way it was typed
+collect     common factors taken out of sums
+rules       equations read in one direction
+match       where a rule applies
+search      the cheapest expression, under a cost passed in
+"""

@@ -1,0 +1,182 @@
+"""The search for the cheapest expression: rules applied step by step, under a cost passed in.
+
+Best first, and the promising before the rest: the cheapest expression that was not looked at
+is rewritten by every rule that makes it cheaper, wherever the rule applies; where none is left,
+by the rules that make it dearer first; where none is left, by rules at one place alone.
+Expressions that are equal by the axioms alone are one; of the ways to write it, the cheapest is
+kept. The search ends where nothing new appears within reach, or at its bound.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+from phipsi.algebra.identities.equation import Equation
+from phipsi.algebra.node import Node
+from phipsi.algebra.rewriting.collect import forms_of
+from phipsi.algebra.rewriting.match import rewritten, rewritten_everywhere
+from phipsi.algebra.rewriting.normal import canonical, tidied
+from phipsi.algebra.rewriting.rules import Rule, Way
+from phipsi.errors import InputError
+
+Price = Callable[[Node], Any]  # of an expression; prices are compared
+Reach = Callable[[Any, Any], bool]  # whether a price is worth a look, beside the best one
+
+MOST_PLACES = 6  # at which one rule is tried one by one
+CHEAPER, DEARER, SINGLE = range(3)  # stages in which an expression is rewritten
+
+
+@dataclass(frozen=True)
+class Found:
+    """An expression on the way, and how it was reached.
+
+    Args:
+        node: how it is written.
+        price: what it costs.
+        before: where it came from; None for the first.
+        made: what the rule itself made of that, before it was tidied.
+        equation: by which it was reached; None for the first.
+        used: names of the equations that were asked for and have been used.
+    """
+
+    node: Node
+    price: Any = None
+    before: Found | None = None
+    made: Node | None = None
+    equation: Equation | None = None
+    used: frozenset[str] = frozenset()
+
+    @property
+    def way(self) -> tuple[Found, ...]:
+        """From the first expression to this one."""
+        found: list[Found] = []
+        at: Found | None = self
+        while at is not None:
+            found.append(at)
+            at = at.before
+        return tuple(reversed(found))
+
+
+@dataclass
+class Search:
+    """The search for an expression that is cheaper than another.
+
+    Args:
+        start: the expression, tidy.
+        ways: equations read one way, each with its star.
+        price: what an expression costs.
+        within_reach: whether an expression of one price may lead to one cheaper than another.
+        wanted: names of equations without which nothing counts as found.
+    """
+
+    start: Node
+    ways: Sequence[Way]
+    price: Price
+    within_reach: Reach
+    wanted: frozenset[str] = frozenset()
+    looked_at: int = field(default=0, init=False)
+    seen: dict[Any, Found] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        first = self._best_form(Found(self.start))
+        self.best = first
+        self._order = count()
+        self._waiting: list[tuple[int, Any, int, Found]] = []
+        self._sorted = self._by_stage()
+        self._take(first)
+
+    def _by_stage(self) -> dict[int, list[Way]]:
+        """Ways that make an expression cheaper, and those that make it dearer first."""
+        stages: dict[int, list[Way]] = {CHEAPER: [], DEARER: [], SINGLE: []}
+        for way in self.ways:
+            rule = way[0]
+            cheaper = self.price(rule.right) <= self.price(rule.left)
+            if not cheaper and _feeds_itself(rule) and rule.equation.name not in self.wanted:
+                continue
+            stages[CHEAPER if cheaper else DEARER].append(way)
+            if rule.equation.name not in self.wanted:
+                stages[SINGLE].append(way)
+        return stages
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to look at."""
+        return not self._waiting
+
+    def run(self, bound: int) -> bool:
+        """Rewrite at most `bound` expressions; whether nothing is left to look at."""
+        while self._waiting and self.looked_at < bound:
+            self.look_at_next()
+        return self.is_done
+
+    def look_at_next(self) -> None:
+        """Rewrite the most promising expression."""
+        stage, _, _, found = heapq.heappop(self._waiting)
+        if not self.within_reach(found.price, self.best.price):
+            return
+        self.looked_at += 1
+        if stage < SINGLE:
+            self._push(stage + 1, found)
+        passed = {canonical(x.node) for x in found.way}
+        for step in self._rewritten(found, stage):
+            key = self._key(step)
+            if key is None or key in self.seen or key[0] in passed:
+                continue
+            new = self._best_form(step)
+            self.seen[key] = new
+            if self.within_reach(new.price, self.best.price):
+                self._take(new)
+
+    def _take(self, new: Found) -> None:
+        self.seen.setdefault(self._key(new), new)
+        missing = len(self.wanted - new.used) - len(self.wanted - self.best.used)
+        if missing < 0 or (missing == 0 and new.price < self.best.price):
+            self.best = new
+        self._push(CHEAPER, new)
+
+    def _push(self, stage: int, found: Found) -> None:
+        heapq.heappush(self._waiting, (stage, found.price, next(self._order), found))
+
+    def _key(self, found: Found) -> tuple[Node, frozenset[str]] | None:
+        """What tells expressions apart; None for those that are too long to tell."""
+        try:
+            return canonical(found.node), found.used
+        except InputError:
+            return None
+
+    def _rewritten(self, found: Found, stage: int) -> Iterator[Found]:
+        for way in self._sorted[stage]:
+            equation = way[0].equation
+            used = found.used | ({equation.name} & self.wanted)
+            for made in _made(found.node, way, stage):
+                yield Found(tidied(made), None, found, made, equation, used)
+
+    def _best_form(self, found: Found) -> Found:
+        """The cheapest way to write an expression."""
+        forms = dict.fromkeys(forms_of(found.node))
+        priced = ((self.price(form), place, form) for place, form in enumerate(forms))
+        price, _, best = min(priced, key=lambda x: x[:2])
+        return replace(found, node=best, price=price)
+
+
+def _feeds_itself(rule: Rule) -> bool:
+    """Whether a rule applies again to what it made."""
+    return next(rewritten(rule.right, rule), None) is not None
+
+
+def _made(node: Node, way: Sequence[Rule], stage: int) -> Iterator[Node]:
+    """What an equation makes of an expression: everywhere, or at each place where it applies."""
+    if stage < SINGLE:
+        new = rewritten_everywhere(node, way)
+        if new is None:  # it would apply again and again
+            new = next((new for rule in way for new in rewritten(node, rule)), node)
+        if new != node:
+            yield new
+        return
+    places = [new for rule in way for new in rewritten(node, rule)]
+    if len(places) > 1:
+        yield from places[:MOST_PLACES]

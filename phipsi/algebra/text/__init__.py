@@ -1,0 +1,1 @@
+"""Expressions as text: how names are spelled, how expressions look, how typed ones are read."""

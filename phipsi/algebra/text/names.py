@@ -1,0 +1,205 @@
+"""Which letter a name means, in whatever script it is written.
+
+Names are looked up as `spelling` spells them. The user's own come first, then the
+letters of the algebra, then what the papers call them; several letters written
+without a blank are taken apart where there is only one way to do so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from phipsi.algebra.node import Bracket, Node, Opener, Symbol
+from phipsi.algebra.operators import LETTERS
+from phipsi.algebra.spaces import BODY
+from phipsi.algebra.text.place import shortened
+from phipsi.algebra.text.spelling import Spelled, spell
+from phipsi.errors import InputError, name_choices
+
+PICK_OFFS = ("HH", "HH_s", "HH_delta", "Gamma_delta")
+LONGEST_RUN = 80  # signs of letters without a blank
+FUNCTIONS = ("inv", "sqrt", "transpose", "blockdiag")
+
+# The papers' letters where they are not ours: docs/notation.md has the table.
+PAPERS = {
+    "cal:M": "Mass",  # [000], [001 (22)], [002 (2.5)], [003 (3)], [004-I (3.20)]
+    "cal:C": "C",  # [000], [002 (2.5)], [003 (4)]
+    "cal:E_phi": "E_phi",  # [000 (1.4)], [002 (2.3)]
+    "cal:E_psi": "E_psi",  # [002 (3.2)], [003 (10)]
+    "cal:S": "S",  # S[z], [000 (2.7)]
+    "cal:Q": "Q",  # Q[z], [000 (2.8)]
+    "bb:S": "S",  # the shift, [000 sec. 2.1]
+    "bb:H": "HH",  # [000 (2.12), (2.13)]
+    "bb:H_s": "HH_s",
+    "bb:H_delta": "HH_delta",
+    "Upsilon": "Y",  # [002 (A.3)]
+    "theta_dot": "beta",  # [000], [001], [003], [004]
+    "theta_ddot": "beta_dot",
+    "J_m": "Jm",
+}
+
+# Letters that mean different things in different papers, or that are written out here.
+ADVICE = {
+    "Lambda": "Λ is J Mass^-1 J' in 002 and 004, the inverse of that in 003: write it out",
+    "Phi": "Φ is phi - I in 001, phi S in 004: write phi_tilde or phi S",
+    "Psi": "Ψ is psi E_phi in 001, psi S in 004: write it out",
+    "theta": "θ is the configuration q; joint speeds are beta, or theta_dot",
+    "r": "the composite inertia, r in 001 and 004, is R",
+    "L": "L in 004 is one step outward of the gain, S L = K: write K",
+    "cal:J": "the rotational inertia of the papers is no letter here; M has it",
+    "Ups": "Upsilon is Y",
+}
+
+
+def takes_arguments(value: object) -> bool:
+    """Whether a letter may have arguments: B, J, X, c of points; HH of joints."""
+    return isinstance(value, type(LETTERS["B"]))
+
+
+def is_pick_off(value: object) -> bool:
+    """Whether a letter is of a joint, which LaTeX has above it."""
+    return takes_arguments(value) and isinstance(value, Symbol) and value.name in PICK_OFFS
+
+
+class Found(NamedTuple):
+    """A letter, or a word that opens a bracket or a parenthesis, and where it stands in a run."""
+
+    name: str
+    value: Node | Opener | str
+    start: int
+    end: int
+
+
+class NotALetterError(Exception):
+    """A run that is no name, or several; the text says why."""
+
+
+class Names:
+    """The names that an expression may be made of.
+
+    Args:
+        symbols: the user's own, by name or alone.
+    """
+
+    def __init__(self, symbols: Mapping[str, Node] | Iterable[Symbol] = ()):
+        own = dict(_named(symbols))
+        self._exact = own
+        self._known: dict[str, Node | Opener | str] = {name: name for name in FUNCTIONS}
+        self._known |= {name: LETTERS[letter] for name, letter in PAPERS.items()}
+        self._known |= LETTERS
+        self._known |= {spell(name).text: value for name, value in own.items()}
+        self._known |= own
+        self._longest = max(map(len, self._known))
+
+    def find(self, written: str, spelled: Spelled | None = None) -> list[Found]:
+        """The letters in a run, one after the other.
+
+        Args:
+            written: the run.
+            spelled: its spelling, where it is not the plain one.
+
+        Raises:
+            NotALetterError: there are none, or there are two ways to read it.
+        """
+        if not written:
+            raise NotALetterError("a name without letters")
+        if spelled is None:
+            if written in self._exact:
+                return [Found(written, self._exact[written], 0, len(written))]
+            spelled = spell(written)
+        whole = spelled.text
+        matches = dict.fromkeys(name for name in _readings(whole) if name in self._known)
+        if len(matches) > 1:
+            raise NotALetterError(f"{written!r} could be {' or '.join(map(repr, matches))}")
+        if matches:
+            (name,) = matches
+            return [Found(name, self._known[name], 0, len(written))]
+        base = whole.removesuffix("_tilde")
+        if base != whole and (value := self.with_tilde(base, self._known.get(base))) is not None:
+            return [Found(whole, value, 0, len(written))]
+        return self._apart(written, spelled)
+
+    def knows(self, written: str, spelled: Spelled | None = None) -> bool:
+        """Whether a run is a name, or several."""
+        try:
+            return bool(self.find(written, spelled))
+        except NotALetterError:
+            return False
+
+    def known(self, name: str) -> Node | Opener | str | None:
+        """What a name means that is spelled out; None if nothing."""
+        return self._known.get(name)
+
+    def with_tilde(self, name: str, value: object) -> Node | None:
+        """What a letter or vector with a tilde is: phi_tilde of phi, cross[V] of V."""
+        found = self._known.get(f"{name}_tilde")
+        if isinstance(found, Node):
+            return found
+        is_vector = isinstance(value, Node) and value.is_vector and value.target is BODY
+        return Bracket("cross", value) if is_vector else None  # type: ignore[arg-type]
+
+    def _apart(self, written: str, spelled: Spelled) -> list[Found]:
+        """A run of several letters without blanks, where there is one way to read it."""
+        text, places = spelled.text, spelled.places
+        if len(text) > LONGEST_RUN:
+            raise NotALetterError(self._no_letter(written, text))
+        ways: dict[int, list[tuple[str, ...]]] = {len(text): [()]}  # two are enough to refuse
+        for start in sorted(places, reverse=True):
+            if start == len(text):
+                continue
+            found = []
+            for end in range(start + 1, min(len(text), start + self._longest) + 1):
+                if end in ways and text[start:end] in self._known:
+                    found += [(text[start:end], *rest) for rest in ways[end]]
+            if found:
+                ways[start] = found[:2]
+        readings = ways.get(0, [])
+        if len(readings) > 1:
+            both = " or ".join(f"`{' '.join(reading)}`" for reading in readings)
+            raise NotALetterError(f"{written!r} could be {both}; put blanks between the letters")
+        if not readings or any(name in FUNCTIONS for name in readings[0]):
+            raise NotALetterError(self._no_letter(written, text))
+        pieces, at = [], 0
+        for name in readings[0]:
+            begin, end = places[at], places[at + len(name)]
+            pieces.append(Found(name, self._known[name], begin, end))
+            at += len(name)
+        return pieces
+
+    def _no_letter(self, written: str, text: str) -> str:
+        name = shortened(written)
+        if text in ADVICE:
+            return f"no letter {name!r}; {ADVICE[text]}, or pass your own by symbols=[...]"
+        valid = list(dict.fromkeys([*self._exact, *LETTERS, *FUNCTIONS]))
+        return f"no letter {name!r}; {name_choices(text, valid)}. Pass your own by symbols=[...]"
+
+
+def _named(symbols: Mapping[str, Node] | Iterable[Symbol]) -> Iterator[tuple[str, Node]]:
+    """The user's symbols by their names; InputError for what is none."""
+    is_mapping = isinstance(symbols, Mapping)
+    if isinstance(symbols, (Node, str)) or not isinstance(symbols, Iterable):
+        raise InputError(
+            f"symbols: expected a list of symbols, or expressions by name, got {symbols!r}"
+        )
+    pairs = symbols.items() if isinstance(symbols, Mapping) else ((None, x) for x in symbols)
+    seen: dict[str, Node] = {}
+    for given, value in pairs:
+        if not isinstance(value, Node) or not (is_mapping or isinstance(value, Symbol)):
+            raise InputError(f"symbols: expected symbols of the algebra, got {value!r}")
+        name = given if is_mapping else value.name  # type: ignore[attr-defined]
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InputError(f"symbols: expected a name that is an identifier, got {name!r}")
+        if LETTERS.get(name, value) != value or name in FUNCTIONS:
+            raise InputError(f"symbols: the name {name!r} has a meaning already; choose another")
+        if seen.setdefault(name, value) != value:
+            raise InputError(f"symbols: two different symbols are called {name!r}")
+        yield name, value
+
+
+def _readings(name: str) -> Iterator[str]:
+    """A name, and what it is with its number not below the line: A_1 may be A1."""
+    yield name
+    if re.search(r"_\d", name):
+        yield re.sub(r"_(\d)", r"\1", name)

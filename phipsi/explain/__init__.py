@@ -1,0 +1,1 @@
+"""Derivations, explanations, checks, drawings: the algebra as a tool for thinking."""

@@ -1,0 +1,326 @@
+"""`derive`: from an expression as it was typed to the cheapest one that means the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import pairwise
+
+from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
+from phipsi.algebra.node import Inverse, Node, Product, Symbol
+from phipsi.algebra.parse import parse
+from phipsi.algebra.rewriting.collect import presented
+from phipsi.algebra.rewriting.normal import are_inverse, starred_letters, tidied
+from phipsi.algebra.rewriting.rules import chosen, is_shorthand
+from phipsi.algebra.rewriting.search import Found, Search
+from phipsi.algebra.show import maps
+from phipsi.algebra.walk import letters_of
+from phipsi.compile import make_program
+from phipsi.errors import InputError, PhipsiError, SpaceError, name_choices
+from phipsi.explain.deriving.derivation import Derivation, Step
+from phipsi.explain.deriving.others import lemmas_for
+from phipsi.explain.deriving.price import Price, price
+from phipsi.lowering.cost import cost_of
+from phipsi.model.examples import puma560
+from phipsi.model.model import point
+
+BOUND = 200  # expressions that are rewritten
+SLACK = 1.25  # how much dearer an expression on the way may be
+NEAR = 1.1  # results this near to the best are counted by the compiler
+MOST_COUNTED = 8
+OF_THE_MACHINE = {"Jm", "P", "D", "G", "K", "tau", "tau_bar", "E_psi", "psi", "psi_tilde", "Y"}
+
+
+def derive(
+    expression: Node | str,
+    *,
+    to: Node | str | None = None,
+    using: str | Sequence[str] = (),
+    without: str | Sequence[str] = (),
+    assume: Condition | str | Sequence[Condition | str] = (),
+    bound: int = BOUND,
+) -> Derivation:
+    """The cheapest expression that means the same, and the steps to it.
+
+    Identities are applied in a search: the inverse of an operator that is not block diagonal
+    counts most, then sweeps over the bodies, then flops, then length. Each step names its
+    identity and where it is printed. Where nothing cheaper is found, and where the search ends
+    at its bound, the derivation says so.
+
+    Args:
+        expression: of the letters of `phipsi.operators`, or as text for `pp.parse`.
+        to: an expression that it is to be shown equal to, cheaper or not.
+        using: names of identities that must be used; `pp.identities()` lists them.
+        without: names of identities that must not be used.
+        assume: conditions that may be taken for granted, such as "serial chains". "no rotor
+            inertia" is, where neither Jm nor an articulated letter is in the expression.
+        bound: how many expressions are rewritten at most.
+
+    Returns:
+        A `Derivation`: `.result`, `.steps`, `.before` and `.after` for the costs, `.latex()`,
+        and `.check()`, which holds every step against its dense meaning.
+
+    Raises:
+        InputError: for unknown names, and for what is no expression.
+
+    >>> import phipsi as pp
+    >>> from phipsi.operators import J, Mass
+    >>> found = pp.derive(J @ Mass.inv @ J.T)
+    >>> found.result
+    B.T @ psi.T @ H.T @ D.inv @ H @ psi @ B
+    >>> [step.name for step in found.steps][2:]
+    ['Lemma 1', 'inverse of a product', 'Lemma 2', 'Lemma 4']
+    >>> found.check().ok
+    True
+    """
+    start = _expression("derive", expression)
+    goal = None if to is None else _expression("to", to)
+    if goal is not None:
+        _check_spaces(start, goal)
+    wanted = frozenset(x.name for x in _identities("using", using))
+    barred = frozenset(x.name for x in _identities("without", without))
+    if wanted & barred:
+        raise InputError(f"derive: {sorted(wanted & barred)[0]!r} is both in using and in without")
+    if isinstance(bound, bool) or not isinstance(bound, int) or bound < 1:
+        raise InputError(f"bound: expected a whole number above 0, got {bound!r}")
+    granted = {*_conditions(assume), *_implied(start), Condition.LINK_AXES}
+    opening = _Opening(start, barred)
+    equations = (*IDENTITIES.values(), *lemmas_for(opening.end, granted))
+    ways = chosen(equations, granted, wanted, barred)
+    search = Search(opening.end, ways, price, _within_reach, wanted)
+    before = price(start)
+    if goal is not None:
+        steps, end, exhausted = _towards(goal, opening, search, barred, bound)
+        missing = "" if steps is not None else f"`{goal}`"
+    else:
+        exhausted = search.run(bound)
+        best = _cheapest(search, wanted)
+        unused = sorted(wanted - best.used)
+        missing = f"a result by {unused[0]!r}" if unused else ""
+        steps, end = (*opening.steps, *_steps(best, opening.end)), best.node
+        if unused or not (wanted or best.price < before):
+            steps = None
+    if steps is None:
+        end, steps, after = start, (), before
+    else:
+        end, after = presented(end), price(end)
+    ended = search.looked_at, exhausted, goal, missing
+    return Derivation(start, end, steps, before, after, *ended)
+
+
+def _towards(
+    goal: Node, opening: _Opening, search: Search, barred: Collection[str], bound: int
+) -> tuple[tuple[Step, ...] | None, Node, bool]:
+    """Steps to a goal: from both ends, to an expression that both lead to."""
+    closing = _Opening(goal, barred)
+    back = Search(closing.end, search.ways, price, _within_reach)
+    while True:
+        meeting = _meeting(search, back)
+        if meeting is not None:
+            there, here = meeting
+            bridge = _bridge(there.node, here.node)
+            homeward = (*closing.steps, *_steps(here, closing.end))
+            steps = (*opening.steps, *_steps(there, opening.end), *bridge, *_reversed(homeward))
+            return steps, goal, True
+        ahead = [x for x in (search, back) if not x.is_done]
+        if not ahead or search.looked_at + back.looked_at >= bound:
+            return None, goal, not ahead
+        min(ahead, key=lambda x: x.looked_at).look_at_next()
+
+
+def _meeting(search: Search, back: Search) -> tuple[Found, Found] | None:
+    ends = {key: found for (key, _), found in back.seen.items()}
+    for (key, used), found in search.seen.items():
+        if key in ends and search.wanted <= used:
+            return found, ends[key]
+    return None
+
+
+def _bridge(one: Node, other: Node) -> tuple[Step, ...]:
+    before, after = presented(one), presented(other)
+    return () if before == after else (Step(before, after, "common factors taken out"),)
+
+
+def _reversed(steps: Sequence[Step]) -> tuple[Step, ...]:
+    return tuple(Step(x.after, x.before, x.name, x.identity) for x in reversed(steps))
+
+
+# -- what is asked -----------------------------------------------------------------------
+
+
+def _expression(name: str, given: Node | str) -> Node:
+    node = parse(given) if isinstance(given, str) else given
+    if not isinstance(node, Node):
+        raise InputError(f"{name}: expected an expression, or its text, got {type(node).__name__}")
+    if node.source is None:
+        raise InputError(f"{name}: the space of `{node}` is open; compose it with an operator")
+    return node
+
+
+def _check_spaces(start: Node, goal: Node) -> None:
+    if start.source is not goal.source or start.target is not goal.target:
+        raise SpaceError(f"cannot show that `{start}` is `{goal}`\n  {maps(start)}; {maps(goal)}")
+
+
+def _identities(name: str, given: str | Sequence[str]) -> list[Equation]:
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Collection):
+        raise InputError(f"{name}: expected names of identities, got {given!r}")
+    return [identity(x) for x in names]
+
+
+def _conditions(given: Condition | str | Sequence[Condition | str]) -> list[Condition]:
+    several = (given,) if isinstance(given, (Condition, str)) else given
+    known = {x.value: x for x in Condition}
+    found = []
+    for one in several:
+        name = one.value if isinstance(one, Condition) else one
+        if name not in known:
+            raise InputError(f"assume: no condition {one!r}; {name_choices(str(one), known)}")
+        found.append(known[name])
+    return found
+
+
+def _implied(expression: Node) -> list[Condition]:
+    """An expression in which no rotor can hide is about a machine that has none."""
+    hidden = any(x.name in OF_THE_MACHINE for x in letters_of([expression]))
+    return [] if hidden else [Condition.NO_ROTORS]
+
+
+def _within_reach(new: Price, best: Price) -> bool:
+    """Whether an expression may lead to one that is cheaper than the best."""
+    if new.full_inverses > best.full_inverses:
+        return False
+    if best.inverses:  # a full one may become triangular ones
+        return new.inverses <= best.inverses + 2
+    affordable = new.sweeps <= best.sweeps + 1 and new.flops <= SLACK * best.flops + 12
+    return affordable and not new.inverses
+
+
+# -- before the search -------------------------------------------------------------------
+
+
+class _Opening:
+    """What is done before any search: everything tidy, shorthands unfolded."""
+
+    def __init__(self, start: Node, barred: Collection[str]):
+        self.steps: list[Step] = []
+        self.end = self._tidied(start)
+        letter = self._shorthand(barred)
+        while letter is not None:
+            made = _unfolded(self.end, letter)
+            self.steps.append(Step(presented(self.end), presented(made), *_definition(letter)))
+            self.end = self._tidied(made)
+            letter = self._shorthand(barred)
+
+    def _tidied(self, node: Node) -> Node:
+        """A tidy expression; a step by the axioms where that made it cheaper."""
+        tidy, read = tidied(node), starred_letters(node)
+        if price(tidy) < price(read):
+            self.steps.append(Step(presented(read), presented(tidy), _axiom(read)))
+        return tidy
+
+    def _shorthand(self, barred: Collection[str]) -> Symbol | None:
+        letters = (x for x in _letters(self.end) if is_shorthand(x))
+        return next((x for x in letters if f"definition of {x.name}" not in barred), None)
+
+
+def _letters(node: Node) -> Iterator[Symbol]:
+    if isinstance(node, Symbol):
+        yield node
+    for child in node.children:
+        yield from _letters(child)
+
+
+def _unfolded(node: Node, letter: Symbol) -> Node:
+    """The definitions of all letters of one name, whatever their arguments, in their places."""
+    if isinstance(node, Symbol) and node.name == letter.name and node.definition is not None:
+        return node.definition
+    if not node.children:
+        return node
+    return node.rebuild(tuple(_unfolded(x, letter) for x in node.children))
+
+
+def _definition(letter: Symbol) -> tuple[str, Equation]:
+    name = f"definition of {letter.name}"
+    known = IDENTITIES.get(name)
+    source = known.source if known is not None else ""
+    assert letter.definition is not None
+    return name, Equation(name, letter, letter.definition, source)
+
+
+# -- after the search --------------------------------------------------------------------
+
+
+def _cheapest(search: Search, wanted: frozenset[str]) -> Found:
+    """The best of the search; where others are near, by the flops of their programs."""
+    best = search.best
+    if best.price.inverses:
+        return best
+    limit = NEAR * best.price.flops
+    near = [
+        x
+        for x in search.seen.values()
+        if wanted <= x.used
+        and not x.price.inverses
+        and x.price.sweeps <= best.price.sweeps
+        and x.price.flops <= limit
+    ]
+    near = sorted(near, key=lambda x: x.price)[:MOST_COUNTED]
+    if len(near) < 2:
+        return best
+    counted = [_counted(x.node) for x in near]
+    if None in counted:
+        return best
+    places = range(len(near))
+    return near[min(places, key=lambda i: (counted[i], near[i].price))]
+
+
+def _counted(node: Node) -> tuple[int, int] | None:
+    """Sweeps and flops of the compiled expression on a robot; None where it does not fit it."""
+    machine = puma560()
+    try:
+        points = {(): [point(machine.bodies[-1].name)]}
+        cost = cost_of(make_program((node,)), machine, points)
+    except (PhipsiError, ZeroDivisionError):
+        return None
+    return cost.sweeps, cost.flops
+
+
+def _steps(best: Found, start: Node) -> Iterator[Step]:
+    """The way to an expression; the inverse of a product is a step of its own."""
+    first = best.way[0].node
+    if presented(first) != presented(start):
+        yield Step(presented(start), presented(first), "common factors taken out")
+    for found in best.way[1:]:
+        assert found.before is not None and found.made is not None and found.equation is not None
+        before, after = presented(found.before.node), presented(found.node)
+        if _has(found.made, _is_inverse_of_product):
+            made = presented(found.made)
+            yield Step(before, made, found.equation.name, found.equation)
+            yield Step(made, after, _axiom(found.made))
+        else:
+            yield Step(before, after, found.equation.name, found.equation)
+
+
+def _axiom(before: Node) -> str:
+    """What the axioms do with an expression, in words."""
+    if _has(before, _is_inverse_of_product):
+        return "inverse of a product"
+    if _has(before, _has_neighbours_that_cancel):
+        return "an operator and its inverse cancel"
+    return "terms added"
+
+
+def _has(node: Node, test: Callable[[Node], bool]) -> bool:
+    return test(node) or any(_has(x, test) for x in node.children)
+
+
+def _is_inverse_of_product(node: Node) -> bool:
+    if not isinstance(node, Inverse) or not isinstance(node.children[0], Product):
+        return False
+    return all(x.is_square for x in node.children[0].factors)
+
+
+def _has_neighbours_that_cancel(node: Node) -> bool:
+    factors = node.factors
+    return any(are_inverse(x, y) for x, y in pairwise(factors))

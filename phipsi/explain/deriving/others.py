@@ -1,0 +1,118 @@
+"""The lemmas for other operators than the mass operator: any inertia, any term in joint space.
+
+`(H phi (M + M_a) phi* H* + Jm)^-1` has an innovations form as the inverse of the mass matrix
+has, with articulated letters of its own. Here such operators are found in an expression, and
+the identities of the papers said again with their letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from functools import reduce
+
+from phipsi.algebra import operators as op
+from phipsi.algebra.families import MASS, Family
+from phipsi.algebra.identities import IDENTITIES, Condition, Equation
+from phipsi.algebra.node import Inverse, Node, Scaled, Symbol, add
+from phipsi.algebra.rewriting.normal import (
+    are_equal,
+    joined,
+    starred,
+    tidied,
+    words_of,
+)
+from phipsi.algebra.spaces import BODY, JOINT, Causality
+from phipsi.errors import InputError
+
+OUTER = (op.H, op.phi)
+AGAIN = (  # the identities that are said again
+    "Lemma 2",
+    "Lemma 4",
+    "Lemma 5 as a product",
+    "Lemma 5 as a product, turned",
+    "gain",
+    "definition of K",
+    "definition of G",
+    "Identity A.5 in two terms",
+    "square root of the inverse of D",
+)
+
+
+def lemmas_for(expression: Node, granted: Collection[Condition]) -> list[Equation]:
+    """The lemmas of every operator that an expression inverts, besides the mass operator.
+
+    Args:
+        expression: tidy.
+        granted: without rotors, H phi M phi* H* is the mass operator as well.
+    """
+    found: list[Equation] = []
+    known = {MASS}
+    if Condition.NO_ROTORS in granted:
+        known.add(replace(MASS, N=None))
+    for operand in dict.fromkeys(_inverted(expression)):
+        family = _family(operand)
+        if family is None or family in known:
+            continue
+        K, D = family.K, family.letter(op.D)
+        colour = op.I + op.H @ op.phi @ K
+        lemma = IDENTITIES["Lemma 1"]
+        found.append(replace(_said(lemma, family), left=operand, right=colour @ D @ colour.T))
+        found += [_said(IDENTITIES[name], family) for name in AGAIN]
+    return found
+
+
+def _inverted(node: Node) -> Iterator[Node]:
+    if isinstance(node, Inverse):
+        operand = node.children[0]
+        if operand.target is JOINT and operand.causality is Causality.MIXED:
+            yield operand
+    for child in node.children:
+        yield from _inverted(child)
+
+
+def _family(operand: Node) -> Family | None:
+    """W and N of H phi W phi* H* + N; None where the operator is not of this form."""
+    inner: list[Node] = []
+    outer: list[Node] = []
+    try:
+        words = words_of(tidied(operand))
+    except InputError:  # too long
+        return None
+    stars = tuple(starred(x) for x in reversed(OUTER))
+    for word, number in words:
+        factors = word.factors
+        if factors[: len(OUTER)] == OUTER and factors[-len(stars) :] == stars:
+            middle = factors[len(OUTER) : -len(stars)] or (op.I.at(BODY),)
+            inner.append(joined(number, middle, word.scalars))
+        else:
+            outer.append(joined(number, factors or (op.I.at(JOINT),), word.scalars))
+    if not inner:
+        return None
+    W, N = reduce(add, inner), reduce(add, outer) if outer else None
+    parts = [W] if N is None else [W, N]
+    if any(x.causality is not Causality.MEMORYLESS or not are_equal(x, x.T) for x in parts):
+        return None
+    return Family(op.H, op.E_phi, W, N)
+
+
+def _said(equation: Equation, family: Family) -> Equation:
+    """An equation of the mass operator with the letters of a family."""
+    return replace(
+        equation,
+        name=f"{equation.name}, for {family!r}",
+        left=_translated(equation.left, family),
+        right=_translated(equation.right, family),
+    )
+
+
+def _translated(node: Node, family: Family) -> Node:
+    if isinstance(node, Symbol):
+        letters = (op.P, op.D, op.G, op.tau_bar)
+        words: dict[Node, Node] = {x: family.letter(x) for x in letters}
+        words |= {op.K: family.K, op.psi: family.psi, op.M: family.W}
+        words[op.Jm] = Scaled(0, op.Jm) if family.N is None else family.N
+        return words.get(node, node)
+    if not node.children:
+        return node
+    return node.rebuild(tuple(_translated(x, family) for x in node.children))

@@ -1,0 +1,232 @@
+"""Where equations are tried: machines at a state, with a value for every free letter.
+
+    trial = random_trial(expressions, conditions, seed)
+    trial.value(expression)
+
+A random machine meets the conditions that are asked for, and breaks those that are not, as far
+as one machine can. Points and joints that the expressions name are on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from phipsi import joints
+from phipsi.algebra.identities import Condition
+from phipsi.algebra.node import Node, Symbol
+from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
+from phipsi.algebra.walk import letters_of
+from phipsi.lowering.dense import as_matrix
+from phipsi.lowering.inputs import in_blocks
+from phipsi.model.build import ModelBuilder
+from phipsi.model.model import Model, Point, point
+
+BODIES = 7  # of a random machine
+Maker = Callable[[np.random.Generator], joints.JointKind]
+SPATIAL, PLACE = 6, 12  # sizes of a point's block, and of a pose
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A machine at a state, and values of all free letters of some expressions.
+
+    Args:
+        model: the machine.
+        expressions: whose letters get values.
+        seed: of state, points and values.
+        axes: in which expressions are evaluated.
+    """
+
+    model: Model
+    expressions: tuple[Node, ...]
+    seed: int
+    axes: str = "link"
+
+    @cached_property
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """q and v."""
+        rng = np.random.default_rng(self.seed)
+        return self.model.random(rng), rng.normal(size=self.model.nv)
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """For letters that name none: two, on the bodies that most joints carry."""
+        rng = np.random.default_rng(self.seed + 1)
+        depth = self.model.tree.depth
+        far = sorted(range(len(depth)), key=lambda k: -depth[k])[:2]
+        return [point(self.model.bodies[k].name, rng.normal(size=3)) for k in far]
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Of every free letter, by its name."""
+        rng = np.random.default_rng(self.seed + 2)
+        free = [x for x in letters_of(self.expressions) if x.free]
+        return {x.name: self._random(rng, x) for x in free}
+
+    def value(self, expression: Node) -> np.ndarray:
+        """The dense meaning of an expression."""
+        letters = letters_of([expression])
+        given = {x.name: self.values[x.name] for x in letters if x.free}
+        points = self.points if any(map(_is_bare, letters)) else None
+        q, v = self.state
+        return as_matrix(self.model, expression, q, v, axes=self.axes, points=points, **given)
+
+    def _random(self, rng: np.random.Generator, letter: Symbol) -> Any:
+        rows, columns = self._sizes(letter.target), self._sizes(letter.source)
+        if letter.is_scalar:
+            return rng.normal()
+        if letter.is_vector:
+            return rng.normal(size=sum(rows))
+        if in_blocks(letter):
+            return [rng.normal(size=shape) for shape in zip(rows, columns, strict=True)]
+        return rng.normal(size=(sum(rows), sum(columns)))
+
+    def _sizes(self, space: Space) -> list[int]:
+        if space.size is not None:
+            return [space.size]
+        if space is POINTS:
+            return [SPATIAL] * self._number_of_points
+        return {
+            BODY: [body.size for body in self.model.bodies],
+            JOINT: [joint.kind.nv for joint in self.model.joints],
+            COORDINATES: [self.model.nv],
+            POSE: [PLACE] * len(self.model.bodies),
+            SCALAR: [1],
+        }.get(space, [SPATIAL])
+
+    @property
+    def _number_of_points(self) -> int:
+        named = (len(x.arguments) for x in letters_of(self.expressions) if _is_at_points(x))
+        return next((n for n in named if n), len(self.points))
+
+
+def _is_at_points(letter: Symbol) -> bool:
+    return not letter.free and POINTS in (letter.source, letter.target)
+
+
+def _is_bare(letter: Symbol) -> bool:
+    return POINTS in (letter.source, letter.target) and not letter.arguments
+
+
+def axes_of(conditions: Collection[Condition]) -> str:
+    """The axes in which equations under these conditions are tried."""
+    return "world" if Condition.WORLD_AXES in conditions else "link"
+
+
+def unmet(model: Model, conditions: Iterable[Condition]) -> list[Condition]:
+    """The conditions that a machine does not meet."""
+    return [x for x in conditions if not _meets(model, x)]
+
+
+def _meets(model: Model, condition: Condition) -> bool:
+    kinds = [joint.kind for joint in model.joints]
+    states = [list(model.neutral()[joint.q]) for joint in model.joints]
+    pairs = list(zip(kinds, states, strict=True))
+    match condition:
+        case Condition.NO_ROTORS:
+            return not any(joint.reflected_inertia for joint in model.joints)
+        case Condition.SERIAL:
+            return all(len(children) <= 1 for children in model.tree.children)
+        case Condition.ONE_DOF:
+            return all(kind.nv == 1 for kind in kinds)
+        case Condition.TURNING:
+            return not any(np.any(np.array(kind.motion_map(q))[3:]) for kind, q in pairs)
+        case Condition.CONSTANT_MAPS:
+            return not any(kind.map_derivatives(q) for kind, q in pairs)
+    return True  # a matter of axes
+
+
+# -- random machines ---------------------------------------------------------------------
+
+
+def random_trial(
+    expressions: Sequence[Node], conditions: Collection[Condition], seed: int
+) -> Trial:
+    """A random machine that meets the conditions, at a random state."""
+    machine = random_machine(expressions, conditions, seed)
+    return Trial(machine, tuple(expressions), seed, axes_of(conditions))
+
+
+def random_machine(
+    expressions: Sequence[Node], conditions: Collection[Condition], seed: int
+) -> Model:
+    """A machine of joints of every kind that the conditions allow, a tree where they allow one."""
+    rng = np.random.default_rng(seed)
+    names, hinges = _names(expressions)
+    builder = ModelBuilder(f"random machine {seed}", gravity=5.0 * rng.normal(size=3))
+    kinds = [kind for kind in KINDS if not _offends(kind, conditions)]
+    order = rng.permutation(max(BODIES, len(names), len(hinges)))
+    bodies = [names[k] if k < len(names) else f"body {k}" for k in order]
+    for k, name in enumerate(bodies):
+        nearest = k - 1 if Condition.SERIAL in conditions else max(0, k - 2)
+        inboard = int(rng.integers(nearest, k)) if k else 0
+        hinge = hinges[order[k]] if order[k] < len(hinges) else f"joint {order[k]}"
+        rotor = 0.0 if Condition.NO_ROTORS in conditions else rng.uniform(0.0, 0.2)
+        builder.add_body(
+            name,
+            bodies[inboard] if k else "world",
+            kinds[(k + seed) % len(kinds)](rng),
+            joint_name=hinge,
+            position=rng.uniform(-1.0, 1.0, 3),
+            rotation=_rotation(rng),
+            rotor_inertia=rotor,
+            **_inertia(rng),
+        )
+    return builder.build()
+
+
+def _names(expressions: Sequence[Node]) -> tuple[list[str], list[str]]:
+    """The frames and the joints that expressions name."""
+    arguments = [x for letter in letters_of(expressions) for x in letter.arguments]
+    frames = [x.frame for x in arguments if isinstance(x, Point)]
+    hinges = [x for x in arguments if isinstance(x, str)]
+    return list(dict.fromkeys(frames)), list(dict.fromkeys(hinges))
+
+
+def _offends(kind: Maker, conditions: Collection[Condition]) -> bool:
+    """Whether a joint of this kind breaks a condition."""
+    made = kind(np.random.default_rng(0))
+    q = list(made.neutral())
+    return (
+        (Condition.ONE_DOF in conditions and made.nv > 1)
+        or (Condition.TURNING in conditions and bool(np.any(np.array(made.motion_map(q))[3:])))
+        or (Condition.CONSTANT_MAPS in conditions and bool(made.map_derivatives(q)))
+    )
+
+
+def _axis(rng: np.random.Generator) -> tuple[float, ...]:
+    x = rng.normal(size=3)
+    return tuple(x / np.linalg.norm(x))
+
+
+KINDS: tuple[Maker, ...] = (
+    lambda rng: joints.Revolute(_axis(rng)),
+    lambda rng: joints.Universal(),
+    lambda rng: joints.Prismatic(_axis(rng)),
+    lambda rng: joints.Spherical(),
+    lambda rng: joints.Helical(_axis(rng), 0.3),
+    lambda rng: joints.Planar(_axis(rng)),
+    lambda rng: joints.Cylindrical(_axis(rng)),
+)
+
+
+def _rotation(rng: np.random.Generator) -> np.ndarray:
+    Q, R = np.linalg.qr(rng.normal(size=(3, 3)))
+    Q = Q * np.sign(np.diag(R))
+    return Q * np.linalg.det(Q)
+
+
+def _inertia(rng: np.random.Generator) -> dict[str, Any]:
+    """A body as it may be: second moments of mass S, so that the inertia is tr(S) I - S."""
+    root = rng.uniform(-0.4, 0.4, (3, 3))
+    S = root @ root.T + 0.02 * np.eye(3)
+    return {
+        "mass": rng.uniform(0.5, 5.0),
+        "com": rng.uniform(-0.4, 0.4, 3),
+        "inertia": np.trace(S) * np.eye(3) - S,
+    }

@@ -1,0 +1,70 @@
+"""The algorithm of an expression, drawn as sweeps along the tree."""
+
+from __future__ import annotations
+
+from phipsi.algebra.node import Node
+from phipsi.compile import check_model, make_program
+from phipsi.errors import InputError
+from phipsi.explain.drawings.blocks import LARGEST, check_expression
+from phipsi.explain.drawings.drawing import Drawing
+from phipsi.explain.drawings.flow import flow_of
+from phipsi.explain.drawings.labels import Labels
+from phipsi.explain.drawings.panels import Page
+from phipsi.explain.drawings.skeleton import Skeleton
+from phipsi.explain.drawings.words import plural, written
+from phipsi.explain.levels.sweeps import sweeps_of
+from phipsi.lowering.program import Program
+from phipsi.model.model import Model
+
+
+def draw_dataflow(expression: Node, model: Model | None = None) -> Drawing:
+    """The algorithm of an expression as sweeps along the tree.
+
+    Each sweep has a panel: the tree and the direction; what a body k hands to its neighbours on
+    the edges; what enters, q, v and what is given, from above; the result, below; and the
+    recursion in the papers' letters. Green is what is kept from one sweep for a later one: the
+    memory that the algorithm needs beside that of one body.
+
+    Args:
+        expression: of the letters of `phipsi.operators`.
+        model: the machine, of at most 200 bodies; None for a chain of any length.
+
+    Returns:
+        The drawing: `.svg`, `.save(path)`; a notebook shows it.
+
+    Raises:
+        InputError: no expression or one of open space, no machine or one that is too large.
+        LoweringError: if the expression has no O(N) algorithm; says why.
+
+    >>> from phipsi.operators import C, Mass, T
+    >>> draw_dataflow(Mass.inv @ (T - C)).title
+    'ℳ⁻¹ (T − C): 3 sweeps over the bodies'
+    """
+    check_expression("draw_dataflow", expression)
+    if model is not None:
+        check_model(model)
+        count = len(model.bodies)
+        if count > LARGEST:
+            raise InputError(
+                f"draw_dataflow: {model.name!r} has {count} bodies, and a drawing at most "
+                f"{LARGEST}; without a machine, a chain of any length is drawn"
+            )
+        if not count:
+            raise InputError(f"draw_dataflow: {model.name!r} has no moving bodies to sweep over")
+    program = make_program([expression], plain=model is None or not model.has_mimics)
+    labels = Labels(program)
+    names = [] if model is None else [x.name for x in model.bodies]
+    skeleton = Skeleton(None if model is None else model.tree, names)
+    title = f"{written(expression)}: {plural(program.sweeps, 'sweep')} over the bodies"
+    where = "any machine" if model is None else model.name
+    heading = f"{written(expression)} on {where}"
+    formulas = _formulas(program, labels, expression)
+    return Page(flow_of(program), labels, skeleton, formulas, heading).drawing(title)
+
+
+def _formulas(program: Program, labels: Labels, expression: Node) -> list[list[str]]:
+    """Of each loop that is drawn, its lines in the papers' notation."""
+    lines: dict[int, list[str]] = {}
+    for sweep in sweeps_of(labels.notation, [expression]):
+        lines.setdefault(sweep.loop, []).extend([sweep.head, *(f"  {x}" for x in sweep.lines)])
+    return [lines.get(at, []) for at, x in enumerate(program.loops) if x.statements or x.before]

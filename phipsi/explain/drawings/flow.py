@@ -1,0 +1,91 @@
+"""What flows where in a program: along the edges of the tree, and from sweep to sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from phipsi.lowering.program import At, Direction, Effect, Loop, Program, Slot, Statement
+
+INPUTS = ("coordinates", "speeds", "given", "given_block", "gravity")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One loop of a program, seen from a body.
+
+    Args:
+        number: from 1, of those that are drawn.
+        direction: of the sweep; None for what is done once for the whole machine.
+        enters: statements that read q, v, what is given.
+        passed: slots that a body hands to its parent or takes from it.
+        leaves: statements that fill an output.
+        loop: the loop itself.
+    """
+
+    number: int
+    direction: Direction | None
+    enters: tuple[Statement, ...]
+    passed: tuple[Slot, ...]
+    leaves: tuple[Statement, ...]
+    loop: Loop
+
+
+@dataclass(frozen=True)
+class Flow:
+    """The sweeps of a program, and what is kept from one for a later one.
+
+    Args:
+        sweeps: in the order in which they run.
+        kept: by the numbers of the sweep that makes a slot and of one that reads it.
+    """
+
+    sweeps: tuple[Sweep, ...]
+    kept: dict[tuple[int, int], tuple[Slot, ...]]
+
+
+def flow_of(program: Program) -> Flow:
+    """What flows where; a slot is made in one loop, and read there or in later ones."""
+    loops = [x for x in program.loops if x.statements or x.before]
+    made: dict[Slot, int] = {}
+    kept: dict[tuple[int, int], dict[Slot, None]] = {}
+    for number, loop in enumerate(loops, start=1):
+        for statement in _all(loop):
+            if statement.target is not None:
+                made.setdefault(statement.target, number)
+    for number, loop in enumerate(loops, start=1):
+        for statement in _all(loop):
+            for read in statement.arguments:
+                if made[read.slot] < number:
+                    kept.setdefault((made[read.slot], number), {})[read.slot] = None
+    sweeps = tuple(_sweep(number, loop) for number, loop in enumerate(loops, start=1))
+    return Flow(sweeps, {key: tuple(kept[key]) for key in sorted(kept)})
+
+
+def _sweep(number: int, loop: Loop) -> Sweep:
+    statements = list(_all(loop))
+    return Sweep(
+        number,
+        loop.direction if loop.statements else None,
+        tuple(sorted((x for x in statements if x.step in INPUTS), key=_rank)),
+        tuple(dict.fromkeys(_passed(loop.statements))),
+        tuple(x for x in statements if x.effect is Effect.EMIT and x.target is None),
+        loop,
+    )
+
+
+def _rank(statement: Statement) -> int:
+    return INPUTS.index(statement.step)
+
+
+def _passed(statements: Sequence[Statement]) -> Iterator[Slot]:
+    for statement in statements:
+        if statement.effect is Effect.PUSH:
+            assert statement.target is not None
+            yield statement.target
+        yield from (x.slot for x in statement.arguments if x.at is At.PARENT)
+
+
+def _all(loop: Loop) -> Iterator[Statement]:
+    yield from loop.before
+    yield from loop.statements

@@ -1,0 +1,1 @@
+"""An expression explained on seven levels, from its operators to coordinate transforms."""

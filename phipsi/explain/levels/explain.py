@@ -1,0 +1,208 @@
+"""Any expression explained: the seven levels of [001 Fig. 3], of what really runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from phipsi.algebra.node import Node
+from phipsi.algebra.spaces import POINTS
+from phipsi.algebra.walk import letters_of
+from phipsi.compile import make_program
+from phipsi.errors import InputError, LoweringError, SolveError, name_choices
+from phipsi.explain.levels.cost import price_of
+from phipsi.explain.levels.explanation import TITLES, Explanation, Level, Part
+from phipsi.explain.levels.layout import paragraph
+from phipsi.explain.levels.link_levels import (
+    coordinates_level,
+    joint_level,
+    sweeps_level,
+    transitions_level,
+)
+from phipsi.explain.levels.meanings import VIEWS
+from phipsi.explain.levels.notation import Notation
+from phipsi.explain.levels.numbers import numbers_text
+from phipsi.explain.levels.operator_form import operator_forms
+from phipsi.explain.levels.operator_levels import expression_level, nature_level, operators_level
+from phipsi.explain.levels.record import Values, recorded
+from phipsi.explain.levels.roles import meaning_of
+from phipsi.explain.levels.sweeps import sweeps_of
+from phipsi.explain.levels.units import unit_text
+from phipsi.lowering.inputs import Inputs
+from phipsi.model.model import Model, Point
+
+
+def explain(
+    expression: Node | Sequence[Node],
+    model: Model | None = None,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    *,
+    view: str = "mechanics",
+    inspect: bool = False,
+    points: Sequence[Point] | None = None,
+    **values: Any,
+) -> Explanation:
+    """What an expression is: seven levels, from its letters down to coordinates.
+
+    1 the expression, 2 its operators, 3 what each of them is, 4 the sweeps as recursions, 5 the
+    transitions from link to link, 6 within the link and across the joint, 7 coordinates
+    [001 Fig. 3, sec. IX]. The sweeps are those that `compile` makes machine code of. Every
+    intermediate quantity has a name, a formula, an operator form and a meaning.
+
+    Args:
+        expression: of the letters of `phipsi.operators`; or several, which share what they share.
+        model: the machine, for its joints, its cost and its numbers.
+        q: (nq,), one state; by default the neutral one.
+        v: (nv,), by default zero.
+        view: "mechanics", or "estimation" for the same quantities as state, innovation, Kalman
+            gain and covariance [004-I sec. 4].
+        inspect: whether to return every intermediate in `.values`, by name and body, in the
+            link frames of the file.
+        points: what the bare letters B, J, X and c stand for.
+        values: of the free letters, by name. Without any, there are no numbers.
+
+    Returns:
+        The explanation; print it, or one `.level(n)`.
+
+    Raises:
+        InputError: no expression, an open space, an unknown view, wrong or missing values.
+        SolveError: with `inspect`, where something has no value in this state.
+
+    >>> import phipsi as pp
+    >>> from phipsi.operators import C, Mass, T
+    >>> told = explain(Mass.inv @ (T - C))
+    >>> print(told.level(4).text.splitlines()[7])
+        z(k) = sum_c phi(k,c) [z(c) + G(c) eps(c)]
+    >>> arm = pp.examples.planar_arm(2)
+    >>> seen = explain(Mass.inv @ (T - C), arm, T=[0.0, 0.0], inspect=True)
+    >>> seen.values["beta_dot"]["joint1"].round(2)
+    array([-12.59])
+    """
+    expressions = _checked(expression)
+    if not isinstance(view, str) or view not in VIEWS:
+        raise InputError(f"view: unknown {view!r}; {name_choices(str(view), VIEWS)}")
+    if model is not None and not isinstance(model, Model):
+        raise InputError(f"model: expected a Model, got {type(model).__name__}")
+    plain = model is None or not model.has_mimics
+    inputs, why_not = _inputs(expressions, model, q, v, points, values, inspect)
+    upper = (
+        expression_level(expressions, plain),
+        operators_level(expressions, plain, view),
+        nature_level(expressions, plain, view),
+    )
+    try:
+        notation = Notation(make_program(expressions, plain))
+    except (LoweringError, SolveError) as error:
+        if inspect:
+            raise
+        why = f"no sweeps: {error}"
+        return Explanation(expressions, view, _levels(*upper, *[why] * 4), (), why, "")
+    sweeps, forms = sweeps_of(notation, expressions), operator_forms(notation)
+    price = price_of(notation.program, expressions, model, inputs)
+    numbers, found = _numbers(notation, inputs, why_not, q is None, v is None, inspect)
+    lower = (
+        sweeps_level(notation, sweeps, forms, price, view),
+        transitions_level(notation, sweeps),
+        joint_level(notation, sweeps, view),
+        coordinates_level(notation, model, sweeps),
+    )
+    parts = tuple(
+        Part(
+            x.name,
+            x.line,
+            forms.get(x.name),
+            meaning_of(notation, x, view),
+            unit_text(x.unit, x.slot),
+        )
+        for x in notation.quantities
+    )
+    levels = _levels(*upper, *lower)
+    return Explanation(expressions, view, levels, parts, price.text, numbers, found)
+
+
+def _levels(*texts: str) -> tuple[Level, ...]:
+    numbered = enumerate(zip(TITLES, texts, strict=True), 1)
+    return tuple(Level(number, title, text) for number, (title, text) in numbered)
+
+
+# -- what the user passes ----------------------------------------------------------------------
+
+
+def _checked(expression: Node | Sequence[Node]) -> tuple[Node, ...]:
+    """The expressions; InputError for what is none."""
+    several = (expression,) if isinstance(expression, Node) else expression
+    if not isinstance(several, (list, tuple)):
+        kind = type(expression).__name__
+        raise InputError(
+            f"explain: expected an expression, or a list of several, got {kind}; "
+            "pp.parse makes one of text"
+        )
+    if not several:
+        raise InputError("explain: expected an expression or several, got none")
+    for one in several:
+        if not isinstance(one, Node):
+            raise InputError(f"explain: expected an expression, got {type(one).__name__}")
+        if one.source is None:
+            raise InputError(f"explain: the space of `{one}` is open; compose it with an operator")
+    return tuple(several)
+
+
+def _inputs(
+    expressions: tuple[Node, ...],
+    model: Model | None,
+    q: ArrayLike | None,
+    v: ArrayLike | None,
+    points: Sequence[Point] | None,
+    values: Mapping[str, Any],
+    inspect: bool,
+) -> tuple[Inputs | None, str]:
+    """The state and values, checked; or why there are no numbers."""
+    if model is None:
+        state = {"q": q, "v": v, "points": points}
+        given = [*(name for name, x in state.items() if x is not None), *values]
+        if inspect or given:
+            what = "inspect=True" if inspect else ", ".join(given)
+            raise InputError(f"explain: {what} asks for numbers: pass the machine, model=...")
+        return None, ""
+    free = [x.name for x in letters_of(expressions) if x.free]
+    missing = [x for x in dict.fromkeys(free) if x not in values]
+    at_points = [x for x in letters_of(expressions) if POINTS in (x.source, x.target)]
+    if any(not x.arguments for x in at_points) and points is None:
+        missing.append("points")
+    if missing and not inspect and not values and points is None:
+        return None, f"for numbers, pass {', '.join(f'{x}=...' for x in missing)}"
+    speeds = [0.0] * model.nv if v is None else v
+    inputs = Inputs(model, expressions, model.neutral() if q is None else q, speeds, points, values)
+    if inputs.batch:
+        raise InputError(
+            f"explain: expected one state, got a batch of {inputs.batch}; pass one row of it"
+        )
+    if inputs.dtype.kind == "c":
+        raise InputError("explain: expected real numbers, got complex ones")
+    return inputs, ""
+
+
+def _numbers(
+    notation: Notation,
+    inputs: Inputs | None,
+    why_not: str,
+    is_neutral: bool,
+    is_at_rest: bool,
+    inspect: bool,
+) -> tuple[str, Values | None]:
+    """The numbers as a table, and as arrays where these are asked for."""
+    if inputs is None:
+        return why_not, None
+    try:
+        found = recorded(notation, inputs)
+    except (SolveError, InputError) as error:
+        if inspect:
+            raise
+        return f"no numbers: {error}", None
+    q = "q neutral (no q was passed)" if is_neutral else "q as passed"
+    v = "v = 0 (no v was passed)" if is_at_rest else "v as passed"
+    head = f"{inputs.model.name!r} at {q}, {v}; in link frames, rotation first, SI units"
+    return f"{paragraph(head)}\n{numbers_text(found)}", found if inspect else None

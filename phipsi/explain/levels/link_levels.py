@@ -1,0 +1,219 @@
+"""Levels 4 to 7: sweeps, transitions from link to link, what they do, and coordinates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from phipsi.algebra.node import Node
+from phipsi.explain.levels.cost import Price
+from phipsi.explain.levels.layout import paragraph, table, wrapped_line
+from phipsi.explain.levels.notation import Notation, Quantity
+from phipsi.explain.levels.operator_form import as_operator, printed
+from phipsi.explain.levels.roles import meaning_of
+from phipsi.explain.levels.sweeps import Sweep
+from phipsi.explain.levels.units import unit_text
+from phipsi.lowering.program import Effect, Statement
+from phipsi.lowering.schedule import nominal_size
+from phipsi.model.model import Model
+
+# -- level 4 -----------------------------------------------------------------------------------
+
+
+def sweeps_level(
+    notation: Notation,
+    sweeps: Sequence[Sweep],
+    forms: Mapping[str, Node],
+    price: Price,
+    view: str,
+) -> str:
+    """The recursions, loop by loop, and what every quantity in them is."""
+    parts = []
+    number = 0
+    for sweep in sweeps:
+        if sweep.head == "once:":
+            parts.append(_block(sweep.head, sweep.lines))
+            continue
+        number += 1
+        cost = f"    {price.by_loop[sweep.loop]} flops" if price.by_loop else ""
+        parts.append(_block(f"sweep {number}, {sweep.head}{cost}", sweep.lines))
+    if price.by_loop:
+        parts.append(f"(flops on {price.where})")
+    rows = []
+    for x in notation.quantities:
+        text = _form_text(x, forms.get(x.name))
+        rows.append([x.name, unit_text(x.unit, x.slot), meaning_of(notation, x, view)])
+        if text:
+            rows.append(["", "", text])
+    if rows:
+        parts.append("what they are:\n" + table(rows))
+    return "\n".join(parts)
+
+
+def _form_text(x: Quantity, form: Node | None) -> str:
+    """A quantity as an operator expression, where that says more than its name."""
+    if form is None:
+        return ""
+    if x.slot.domain.kind == "column":
+        form = as_operator(form)
+    return "" if form is None or printed(form) == x.name else f"= {printed(form)}"
+
+
+def _block(head: str, lines: Sequence[str]) -> str:
+    return "\n".join([head, *(wrapped_line(x, 4) for x in lines)])
+
+
+# -- level 5 -----------------------------------------------------------------------------------
+
+TRANSITIONS = {  # what a formula may hold between two bodies, and what it is
+    "psi(k,c)": "psi(k,c) = phi(k,c) tau_bar(c)   6 x 6, from child c inward, joint c free",
+    "psi*(p,k)": "psi*(p,k) = tau_bar*(k) phi*(p,k)   6 x 6, from parent p outward, joint k free",
+    "psi(p,k)": "psi(p,k) = phi(p,k) tau_bar(k)   6 x 6, from k inward, joint k free",
+    "phi(k,c)": "phi(k,c)   6 x 6, from child c inward, joint c locked",
+    "phi*(p,k)": "phi*(p,k)   6 x 6, from parent p outward, joint k locked",
+    "S(k,c)": "S(k,c)   6 x 6, the turn in phi(k,c), from child c inward",
+    "S*(p,k)": "S*(p,k)   6 x 6, the turn in phi*(p,k), from parent p outward",
+    "phi(k,e)": "phi(k,e)   6 x 6, from a point e to the frame of its body k",
+    "phi*(k,e)": "phi*(k,e)   6 x 6, from body k to a point e on it",
+    "E(k)": "E(k) = phi*(0,k)   6 x 6, from the base to a root k",
+    "E*(k)": "E*(k) = phi(0,k)   6 x 6, from a root k to the base",
+}
+
+
+def transitions_level(notation: Notation, sweeps: Sequence[Sweep]) -> str:
+    """What goes from link to link, and by which transition."""
+    text = "\n".join(line for sweep in sweeps for line in sweep.lines)
+    found = [x for mark, x in TRANSITIONS.items() if _mentions(text, mark)]
+    lines = [f"  {x}" for x in found]
+    handed = list(_handed(notation))
+    if handed:
+        lines.append("handed from body to body:")
+        lines.append(table(handed))
+    if not lines:
+        return "nothing goes from link to link: each block is made at its own body"
+    if "phi(k,c) [" in text and any("G(c)" in line for line in text.splitlines()):
+        lines.append(
+            paragraph(
+                "phi(k,c) [z + G (T - H z)](c) is psi(k,c) z(c) + phi(k,c) G(c) T(c): the filter, "
+                "written so that no 6 x 6 matrix psi(k,c) is made"
+            )
+        )
+    return "\n".join(lines)
+
+
+def _mentions(text: str, mark: str) -> bool:
+    """Whether a transition stands in a text, and not as the end of a longer name."""
+    at = text.find(mark)
+    while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "_*"):
+        at = text.find(mark, at + 1)
+    return at >= 0
+
+
+def _handed(notation: Notation) -> list[list[str]]:
+    rows = []
+    for x in notation.program.statements():
+        if x.effect is Effect.PUSH and x.target is not None:
+            rows.append(["inward", notation.pushed(x).text(), _numbers(x)])
+    for slot, at in notation.pulled().items():
+        rows.append(["outward", notation.name(slot) + at, f"{nominal_size(slot.shape)} numbers"])
+    return rows
+
+
+def _numbers(x: Statement) -> str:
+    assert x.target is not None
+    count = f"{nominal_size(x.target.shape)} numbers"
+    return f"{count} for each column" if x.domain.kind == "column" else count
+
+
+# -- level 6 -----------------------------------------------------------------------------------
+
+
+def joint_level(notation: Notation, sweeps: Sequence[Sweep], view: str) -> str:
+    """Within the link, and across the joint."""
+    text = "\n".join(line for sweep in sweeps for line in sweep.lines)
+    names = {x.name for x in notation.quantities}
+    lines = []
+    if any(x in text for x in ("phi(", "phi*(", "psi(", "psi*(")):
+        lines += [
+            "within the link, from its joint to the next:",
+            "  phi(p,k) = [[R, l~ R], [0, R]]   a force keeps its size and gains the moment of its"
+            " lever l",
+        ]
+    if any(x.split("_")[0] == "G" for x in names):
+        lines += ["across the joint:", table(ACROSS[view])]
+    elif "H(k)" in text or "H*(k)" in text:
+        lines += ["across the joint, which is locked or moves as it is told:", table(ALONG[view])]
+    if not lines:
+        return "neither a link nor a joint is crossed"
+    return "\n".join(lines)
+
+
+ACROSS = {
+    "mechanics": [
+        ["D(k) = H(k) P(k) H*(k) + Jm(k)", "inertia that resists the joint's motion"],
+        ["G(k) = P(k) H*(k) D^-1(k)", "force at the body for a unit of force in the joint"],
+        ["tau_bar(k) = I - G(k) H(k)", "what of a force the free joint passes on"],
+        [
+            "P+(k) = tau_bar(k) P(k)",
+            "inertia as felt through the joint: none about its axes, unless a rotor resists",
+        ],
+        ["H(k) P+(k) = 0", "without a rotor: a free joint transmits no force along its axes"],
+    ],
+    "estimation": [
+        ["D(k) = H(k) P(k) H*(k) + Jm(k)", "covariance of the innovation"],
+        ["G(k) = P(k) H*(k) D^-1(k)", "Kalman gain"],
+        ["tau_bar(k) = I - G(k) H(k)", "the update: what the measurement leaves of the error"],
+        ["P+(k) = tau_bar(k) P(k)", "covariance after the update"],
+        ["H(k) P+(k) = 0", "without measurement noise: what was measured is known"],
+    ],
+}
+ALONG = {
+    "mechanics": [
+        ["H(k) x(k)", "the part of a force along the joint's axes"],
+        ["H*(k) y(k)", "the motion that the joint's speeds give the body"],
+    ],
+    "estimation": [
+        ["H(k) x(k)", "what is measured of the state"],
+        ["H*(k) y(k)", "what a measurement adds to the adjoint variable"],
+    ],
+}
+
+# -- level 7 -----------------------------------------------------------------------------------
+
+KINDS = {
+    "Revolute": "R turns about the axis by q: one sine, one cosine; l is constant; H = [axis; 0]",
+    "Continuous": "as revolute, without limits",
+    "Prismatic": "R is constant; l slides along the axis by q; H = [0; axis]",
+    "Helical": "R turns about the axis by q, l slides by pitch q; H = [axis; pitch axis]",
+    "Cylindrical": "turns about and slides along one axis: two coordinates, one sine, one cosine",
+    "Universal": "two turns: two sines, two cosines; H depends on q",
+    "Planar": "slides in a plane and turns about its normal: one sine, one cosine",
+    "Spherical": "R from a unit quaternion, products only; H = [I; 0]",
+    "SphericalEuler": "three turns: three sines, three cosines; H depends on q",
+    "Free": "R from a unit quaternion, l from the position, products only; H = I",
+}
+
+
+def coordinates_level(notation: Notation, model: Model | None, sweeps: Sequence[Sweep]) -> str:
+    """R(q), l and the joints' kinds."""
+    steps = {x.step for x in notation.program.statements()}
+    if "transform" not in steps:
+        return "no coordinate transform: nothing leaves its body's frame"
+    lines = [
+        "phi(p,k) = [[R, l~ R], [0, R]]   R(q) turns axes of k into axes of p, l = O_p -> O_k in p",
+        paragraph(
+            "Inside, private frames take the place of link frames: z along the joint axis, so that "
+            "H is a unit vector and phi(p,k) two screws along axes. All that is shown is in link "
+            "frames."
+        ),
+    ]
+    if model is None:
+        lines.append("by the kind of the joint:")
+        chosen = ["Revolute", "Prismatic", "Spherical", "Free"]
+        lines.append(table([[x, KINDS[x]] for x in chosen]))
+        return "\n".join(lines)
+    kinds = Counter(type(joint.kind).__name__ for joint in model.joints)
+    lines.append(f"the joints of {model.name!r}:")
+    own = "R(q), l(q) and H(q) as its own function says"
+    lines.append(table([[f"{n} x {x}", KINDS.get(x, own)] for x, n in kinds.items()]))
+    return "\n".join(lines)

@@ -1,0 +1,228 @@
+"""Levels 1 to 3: the expression, its operators, and what each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from phipsi.algebra.families import Family
+from phipsi.algebra.node import (
+    Bracket,
+    Diagonal,
+    Identity,
+    Inverse,
+    Node,
+    Root,
+    Symbol,
+    Transpose,
+)
+from phipsi.algebra.operators import LETTERS
+from phipsi.algebra.own import MachineLetter
+from phipsi.algebra.spaces import BODY, JOINT, POINTS, POSE, SCALAR, Causality, Space
+from phipsi.algebra.walk import letters_of
+from phipsi.errors import PhipsiError
+from phipsi.explain.levels.layout import paragraph, table
+from phipsi.explain.levels.meanings import letter_meaning
+from phipsi.explain.levels.operator_form import printed
+from phipsi.lowering.settle import settle
+
+ONE_STEP = {"E_phi", "E_psi", "K", "S"}
+PATTERNS = {
+    Causality.MEMORYLESS: "at (k, k)",
+    Causality.CAUSAL: "at (i, k), i inboard of or at k",
+    Causality.ANTICAUSAL: "at (i, k), i outboard of or at k",
+    Causality.MIXED: "full",
+}
+
+
+# -- level 1 -----------------------------------------------------------------------------------
+
+
+def expression_level(expressions: Sequence[Node], plain: bool) -> str:
+    """What was typed, what it maps, and what it becomes."""
+    lines = []
+    for node in expressions:
+        lines += [str(node), f"    {printed(node)}"]
+        lines.append(paragraph(f"    {_what(node)}", 4))
+        ready = settled(node, plain)
+        if ready is not None and printed(ready) != printed(node):
+            lines.append(paragraph(f"    ready to run: {printed(ready)}", 8))
+    return "\n".join(lines)
+
+
+def _what(node: Node) -> str:
+    if node.is_scalar:
+        return "one number"
+    if node.is_vector:
+        return f"a vector of {node.target}: {_owners(node.target)}"
+    if node.target is SCALAR:
+        return f"a covector of {node.source}"
+    way = WAYS[node.causality]
+    return f"an operator from {node.source} to {node.target}, {node.causality.value}: {way}"
+
+
+def _owners(space: Space | None) -> str:
+    each = {BODY: "body", JOINT: "joint", POINTS: "point", POSE: "body"}
+    return f"a block for each {each[space]}" if space in each else "one block"
+
+
+def settled(node: Node, plain: bool) -> Node | None:
+    """An expression as it is lowered; None if that is refused."""
+    try:
+        return _without_families(settle(node, plain))
+    except (PhipsiError, RecursionError):
+        return None
+
+
+def _without_families(node: Node) -> Node:
+    """Letters of other operators than the mass operator, by their bare names."""
+    if isinstance(node, Symbol):
+        if any(isinstance(x, Family) for x in node.arguments):
+            return Symbol(node.name, node.source, node.target, node.causality)
+        return node
+    if not node.children:
+        return node
+    return node.rebuild(tuple(map(_without_families, node.children)))
+
+
+# -- level 2 -----------------------------------------------------------------------------------
+
+
+def operators_level(expressions: Sequence[Node], plain: bool, view: str) -> str:
+    """Every letter: what it maps, which blocks it has, its definition, what it means."""
+    letters = _letters(expressions, plain)
+    rows = []
+    for letter in letters:
+        meaning = letter_meaning(letter.name) if not letter.free or _is_known(letter) else None
+        maps = f"{letter.source.name} -> {letter.target.name}"
+        if letter.source is SCALAR:
+            maps = "a number" if letter.is_scalar else f"vector of {letter.target.name}"
+        text = _own_meaning(letter) if meaning is None else meaning.by(view)
+        rows.append([printed(letter), maps, text])
+        blocks = _blocks(letter)
+        below = [_definition(letter), f"blocks {blocks}" if blocks else ""]
+        if any(below):
+            rows.append(["", "", "; ".join(x for x in below if x)])
+    return table(rows)
+
+
+def _letters(expressions: Sequence[Node], plain: bool) -> list[Symbol]:
+    """The letters of expressions, as they are typed, as they are lowered, and what those need."""
+    ready = [x for x in (settled(node, plain) for node in expressions) if x is not None]
+    found = [*letters_of(expressions), *letters_of(ready)]
+    return [x for x in dict.fromkeys(found) if x.name not in INTERNAL]
+
+
+INTERNAL = {"P_plus", "composite", "carried", "carried_to_base", "loaded", "unit", "axis"}
+
+
+def _own_meaning(letter: Symbol) -> str:
+    """Of a letter of the user's: the first line of its function's docstring, if it has one."""
+    if isinstance(letter, MachineLetter):
+        return letter.meaning or "your own, told by a function of the machine"
+    return "your own, its value given"
+
+
+def _is_known(letter: Symbol) -> bool:
+    return LETTERS.get(letter.name) == letter
+
+
+def _definition(letter: Symbol) -> str:
+    if letter.definition is not None:
+        return f"= {printed(letter.definition)}"
+    meaning = None if letter.free and not _is_known(letter) else letter_meaning(letter.name)
+    return meaning.formula if meaning is not None else ""
+
+
+def _blocks(letter: Symbol) -> str:
+    if letter.source is SCALAR:
+        return ""
+    meaning = None if letter.free else letter_meaning(letter.name)
+    if meaning is not None and meaning.blocks:
+        return meaning.blocks
+    if letter.name in ONE_STEP:
+        return "at (p(k), k)"
+    return PATTERNS[letter.causality]
+
+
+# -- level 3 -----------------------------------------------------------------------------------
+
+WAYS = {
+    Causality.MEMORYLESS: "acts at each place alone",
+    Causality.CAUSAL: "a filter, from the tips to the base",
+    Causality.ANTICAUSAL: "a smoother, from the base to the tips",
+    Causality.MIXED: "both ways: each block depends on all others",
+}
+OF_LETTERS = {
+    "phi": {
+        "mechanics": "forces through locked joints",
+        "estimation": "transition of the state",
+    },
+    "phi*": {
+        "mechanics": "motions through locked joints",
+        "estimation": "transition of the adjoint",
+    },
+    "psi": {
+        "mechanics": "forces through free joints",
+        "estimation": "transition of the Kalman filter",
+    },
+    "psi*": {
+        "mechanics": "motions through free joints",
+        "estimation": "transition of the smoother",
+    },
+}
+
+
+def nature_level(expressions: Sequence[Node], plain: bool, view: str) -> str:
+    """What each operator is: memoryless, one step, a filter, a smoother."""
+    rows: dict[str, list[str]] = {}
+    for node in expressions:
+        ready = settled(node, plain)
+        for atom in _atoms(node if ready is None else ready):
+            text = printed(atom)
+            if text not in rows and not (isinstance(atom, Symbol) and atom.name in INTERNAL):
+                rows[text] = [text, *_nature(atom, text, view)]
+    return table(list(rows.values()))
+
+
+def _atoms(node: Node) -> Iterator[Node]:
+    """The operators of an expression: letters with their stars, recursions, brackets."""
+    if isinstance(node, Identity):
+        return
+    if isinstance(node, Transpose) and isinstance(node.children[0], (Symbol, Bracket)):
+        yield node
+        if isinstance(node.children[0], Bracket):
+            yield from _atoms(node.children[0].children[0])
+        return
+    if isinstance(node, (Symbol, Bracket, Diagonal, Inverse, Root)):
+        yield node
+    if isinstance(node, Inverse) and isinstance(node.children[0], Symbol):
+        return
+    for child in node.children:
+        yield from _atoms(child)
+
+
+def _nature(atom: Node, text: str, view: str) -> list[str]:
+    if atom.source is SCALAR or atom.target is SCALAR:
+        what = "number" if atom.is_scalar else "vector"
+        return [what, _source_of_vector(atom if isinstance(atom, Symbol) else None)]
+    letter = atom.children[0] if isinstance(atom, Transpose) else atom
+    if isinstance(letter, Symbol) and letter.name in ONE_STEP and not letter.free:
+        to = "from each body to its parent" if atom is letter else "from each parent to its bodies"
+        return [f"{atom.causality.value}, one step", to]
+    way = WAYS[atom.causality]
+    if isinstance(atom, Inverse) and atom.causality is not Causality.MEMORYLESS:
+        way = {
+            Causality.CAUSAL: "a recursion from the tips to the base",
+            Causality.ANTICAUSAL: "a recursion from the base to the tips",
+        }.get(atom.causality, "a small dense system")
+    if text in OF_LETTERS:
+        way += f": {OF_LETTERS[text][view]}"
+    return [atom.causality.value, way]
+
+
+def _source_of_vector(letter: Symbol | None) -> str:
+    if letter is None:
+        return "made of the others"
+    if letter.free:
+        return "given"
+    return "of the machine and its state"

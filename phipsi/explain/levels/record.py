@@ -1,0 +1,223 @@
+"""A run that remembers: every named quantity, at every body, in the link frames of the file.
+
+The interpreter runs the program as it is, in private frames; what it makes is noted on the way
+and turned into link frames. One state at a time, O(N) for vectors and blocks of bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from phipsi.algebra import operators as op
+from phipsi.algebra.spaces import BODY, JOINT
+from phipsi.errors import InputError
+from phipsi.explain.levels.notation import Notation, Quantity
+from phipsi.lowering import blocks, rigid, transforms
+from phipsi.lowering.covariance import DUAL
+from phipsi.lowering.evaluate import scalars_of
+from phipsi.lowering.inputs import Inputs
+from phipsi.lowering.interpret import Run
+from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.machine import Block, Machine, to_link
+from phipsi.lowering.program import Effect, Program, Slot, Statement
+from phipsi.lowering.seat import Seat
+from phipsi.lowering.steps import STEPS
+from phipsi.lowering.watch import Watch
+from phipsi.model.tree import WORLD
+
+Key = str | tuple[str, str]  # a body, a joint, a point, "world"; a body and where a column started
+Values = dict[str, dict[Key, np.ndarray]]
+MOST_BLOCKS = 200_000  # of columns that are remembered; a chain of 600 bodies has as many
+
+
+def recorded(notation: Notation, inputs: Inputs) -> Values:
+    """Every named quantity, and what bodies are given, by name and body.
+
+    Raises:
+        InputError: for matrices of machines so large that nobody reads their blocks.
+        SolveError: where something has no value.
+    """
+    machine = Machine(inputs.model, notation.program.shifted)
+    run = _Recorder(notation, machine, inputs)
+    _check_size(notation, run)
+    with np.errstate(all="ignore"):
+        run.run()
+    values = run.at_hand()
+    phi = values.pop("phi(p,k)", None)
+    for quantity in notation.quantities:
+        values[quantity.name] = run.public(quantity)
+    if phi is not None:
+        values["phi(p,k)"] = phi
+    if phi is not None and op.G in notation.letters.values():
+        parts = zip(phi.items(), values["G"].values(), values["H"].values(), strict=True)
+        values["psi(p,k)"] = {k: x - x @ G @ H for (k, x), G, H in parts}
+    return values
+
+
+def _check_size(notation: Notation, run: Run) -> None:
+    columns = [x.slot.columns for x in notation.quantities if x.slot.domain.kind == "column"]
+    count = sum(len(through) for x in columns for through in run.walk(x).through)
+    if count > MOST_BLOCKS:
+        name = run.machine.model.name
+        raise InputError(
+            f"explain: the columns of this matrix have {count} blocks on {name!r}; look at a "
+            "smaller machine, or at the matrix applied to a vector"
+        )
+
+
+class _Recorder(Run):
+    """The interpreter, with a memory."""
+
+    def __init__(self, notation: Notation, machine: Machine, inputs: Inputs):
+        program: Program = notation.program
+        super().__init__(program, machine, scalars_of(inputs), None, Watch(inputs.model))
+        self._model, self._inputs = inputs.model, inputs
+        self._wanted = {x.slot for x in notation.quantities}
+        self._seen: dict[Slot, dict[Any, Block]] = {x: {} for x in self._wanted}
+        self._hand: dict[str, dict[int, tuple[Key, np.ndarray]]] = {}
+        self._first = {id(x.statements[0]): x for x in program.loops if x.statements}
+
+    # -- on the way ------------------------------------------------------------------------------
+
+    def executor(self, statement: Statement) -> Callable[[Statement, Seat], None]:
+        run, slot = super().executor(statement), statement.target
+        loop = self._first.get(id(statement))
+        pushed = []
+        if loop is not None:
+            made = [x for x in loop.statements if x.effect is Effect.PUSH]
+            pushed = [x.target for x in made if x.target in self._wanted and x.target]
+        notes = slot in self._wanted and statement.effect is Effect.SET
+        keeps = statement.step in HANDY
+
+        def note(statement: Statement, seat: Seat) -> None:
+            for x in pushed:
+                self._note(x, seat)
+            run(statement, seat)
+            if notes and slot is not None:
+                self._note(slot, seat)
+            if keeps and slot is not None and seat.k != WORLD:
+                self._hold(statement, seat, self.slots[slot][seat.k])
+
+        return note if pushed or notes or keeps else run
+
+    def _note(self, slot: Slot, seat: Seat) -> None:
+        """What a slot holds at a body, its points, or of the columns that pass it."""
+        kind, store, seen = slot.domain.kind, self.slots[slot], self._seen[slot]
+        if kind == "body" and seat.k != WORLD:
+            block = store[seat.k]
+            seen[seat.k] = self.machine.zeros(slot.shape, seat) if block is None else block
+        elif kind == "point":
+            for e, _ in seat.points.get(slot.domain.points or (), ()):
+                seen[e] = store[e]
+        elif kind == "column":
+            for j in self.walk(slot.columns).through[seat.k]:
+                if store[j] is not None:
+                    seen[seat.k, j] = store[j]
+
+    def _hold(self, statement: Statement, seat: Seat, block: Block) -> None:
+        """What is at hand at a body: inputs, H, phi(p,k)."""
+        key = seat.joint.name
+        if statement.step == "transform":
+            columns = [self._inward(seat, block, x) for x in blocks.identity(SPATIAL)]
+            key, value = self._model.bodies[seat.k].name, np.array(columns, float).T
+        elif statement.step == "joint_map":
+            columns = [to_link(seat, BODY, "motion", list(x)) for x in zip(*block, strict=True)]
+            value = np.array(columns, float).reshape(len(columns), SPATIAL)
+        else:
+            value = np.array(block, float)
+        self._hand.setdefault(HANDY[statement.step], {})[seat.k] = key, value
+
+    def _inward(self, seat: Seat, X: Block, f: Block) -> Block:
+        """phi(p,k) f between link frames."""
+        moved = transforms.inward(seat.link.factors(X), seat.link.from_link_force(f))
+        parent = seat.link.parent
+        return moved if parent == WORLD else self.seats[parent].link.to_link_force(moved)
+
+    # -- afterwards ------------------------------------------------------------------------------
+
+    def at_hand(self) -> Values:
+        """Inputs, joint maps, transitions: what is no quantity of the program's own."""
+        hand: Values = {}
+        for name, places in self._hand.items():
+            hand[name] = dict(places[k] for k in sorted(places))
+        for letter, parts in self._inputs.given.items():
+            if letter.target is BODY and letter.is_vector:
+                whole = parts[0][..., 0]
+                names = [x.name for x in self._model.bodies]
+                hand[letter.name] = dict(zip(names, whole.reshape(-1, SPATIAL), strict=True))
+            elif letter.target is JOINT and letter.is_vector:
+                whole = parts[0][..., 0]
+                hand[letter.name] = {x.name: whole[x.rows] for x in self._model.joints}
+        return hand
+
+    def public(self, quantity: Quantity) -> dict[Key, np.ndarray]:
+        """A quantity in link frames, by body."""
+        slot = quantity.slot
+        if slot.domain.kind == "world":
+            return {"world": _array(self.slots[slot])}
+        names = self._names(slot)
+        if slot.domain.kind == "column":
+            starts = self._names_of_starts(slot)
+            return {
+                (names[k], starts[j]): _array(self._column(quantity, k, x)).T
+                for (k, j), x in sorted(self._seen[slot].items())
+            }
+        found = sorted(self._seen[slot].items())
+        return {names[k]: _array(self._public(quantity, k, x)) for k, x in found}
+
+    def _public(self, quantity: Quantity, k: int, block: Block) -> Block:
+        slot = quantity.slot
+        if slot.domain.kind != "body":
+            return block
+        rows: Any
+        seat, rows, columns = self.seats[k], slot.shape.rows, slot.shape.columns
+        if quantity.statement.step == "pose":
+            return STEPS["link_pose"](seat, block)
+        if rows == 10:  # a rigid body, by ten numbers
+            block, rows, columns = rigid.matrix(block), BODY, BODY
+        target, source = (x or "force" for x in quantity.kinds)
+        if columns is None:
+            return to_link(seat, rows, target, block)
+        across: Any = columns
+        turned = [to_link(seat, across, DUAL[source], list(x)) for x in block]
+        sides = [to_link(seat, rows, target, list(x)) for x in zip(*turned, strict=True)]
+        return blocks.transpose(sides)
+
+    def _column(self, quantity: Quantity, k: int, bundle: Block) -> Block:
+        space: Any = quantity.slot.shape.rows
+        kind = quantity.kinds[0] or "force"
+        return [to_link(self.seats[k], space, kind, x) for x in bundle]
+
+    def _names(self, slot: Slot) -> Sequence[str]:
+        """Of the places of a slot: points by number, joints where it is of joint space."""
+        if slot.domain.kind == "point":
+            return self._point_names(slot.domain.points or ())
+        of_joints = slot.shape.rows is JOINT and slot.shape.columns in (None, JOINT)
+        parts: Sequence[Any] = self._model.joints if of_joints else self._model.bodies
+        return [x.name for x in parts]
+
+    def _names_of_starts(self, slot: Slot) -> Sequence[str]:
+        columns = slot.columns
+        if columns.points is not None:
+            return self._point_names(columns.points)
+        parts: Sequence[Any] = self._model.joints if columns.space is JOINT else self._model.bodies
+        return [x.name for x in parts]
+
+    def _point_names(self, arguments: tuple) -> list[str]:
+        points = self._inputs.points_of(arguments)
+        return [f"{e}: {x.frame}" for e, x in enumerate(points)]
+
+
+HANDY = {  # what is at hand at a body, and its name
+    "transform": "phi(p,k)",
+    "joint_map": "H",
+    "coordinates": "q",
+    "speeds": "beta",
+}
+
+
+def _array(block: Block) -> np.ndarray:
+    return np.array(block if block is not None else 0.0, float)

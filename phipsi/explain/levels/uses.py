@@ -1,0 +1,149 @@
+"""Who makes what in a program, who reads it, and which slots need themselves."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from phipsi.algebra.node import Node
+from phipsi.algebra.spaces import JOINT
+from phipsi.lowering.own import STEPS as OWN_STEPS
+from phipsi.lowering.program import At, Effect, Program, Read, Slot, Statement
+
+# what stands inside formulas, however often it is read: inputs, constants, other forms of a letter
+INSIDE = frozenset(
+    (
+        *("coordinates", "transform", "speeds", "given", "given_block", "inertia", "rotor_inertia"),
+        *("rigid_body", "rigid_matrix", "joint_map", "map_rate", "map_derivative", "axis"),
+        *("identity", "zeros", "one", "unit", "gravity", "transpose", "link_pose", "axes_matrix"),
+        *("pivot_factor", "pivot_inverse", "pass_matrix", "gather", "spread", "spread_block"),
+        *("base_potential", "lever_matrix", "unit_vector", *OWN_STEPS),
+    )
+)
+WHOLE = frozenset(("gather", "spread", "spread_block", "lead", "follow"))  # read by name alone
+NAMED = frozenset(("emit", "emit_pair", "emit_outer", "emit_line"))  # outputs of named slots
+TWICE = {  # arguments that a formula mentions twice
+    "gyroscopic": (0,),
+    "newton_euler": (1,),
+    "congruence": (0,),
+    "congruence_transposed": (0,),
+}
+
+
+class Uses:
+    """The slots of a program: their makers and readers.
+
+    Attributes:
+        makers: of each slot, the statements that make it, in order.
+        home: the number of the loop that makes it.
+        remote: slots that other bodies or other loops read.
+        of_parent: slots that bodies read of their parent.
+    """
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.makers: dict[Slot, list[Statement]] = {}
+        self.home: dict[Slot, int] = {}
+        self.remote: set[Slot] = set()
+        self.of_parent: set[Slot] = set()
+        self._count: dict[Slot, int] = {}
+        self._by_name: set[Slot] = set()  # read where only a name will do
+        for at, loop in enumerate(program.loops):
+            for x in (*loop.before, *loop.statements):
+                if x.target is not None:
+                    self.makers.setdefault(x.target, []).append(x)
+                    self.home.setdefault(x.target, at)
+        for at, loop in enumerate(program.loops):
+            for x in (*loop.before, *loop.statements):
+                for i, read in enumerate(x.arguments):
+                    self._note(x, i, read, at)
+
+    def _note(self, x: Statement, i: int, read: Read, loop: int) -> None:
+        """One reading of a slot."""
+        slot = read.slot
+        weight = 2 if i in TWICE.get(x.step, ()) else 1
+        self._count[slot] = self._count.get(slot, 0) + weight
+        if read.at is At.PARENT:
+            self.of_parent.add(slot)
+        if read.at is At.PARENT or self.home[slot] != loop:
+            self.remote.add(slot)
+        is_innovation = x.step == "pivot_solve" and i == 1 and x.domain.kind == "body"
+        if is_innovation or x.step in WHOLE or x.step in NAMED:
+            self._by_name.add(slot)
+
+    def maker_of(self, slot: Slot) -> Statement:
+        """What makes a slot; the first of several."""
+        return self.makers[slot][0]
+
+    def needs_name(self, slot: Slot) -> bool:
+        """Whether formulas are to mention a slot by a name."""
+        maker = self.maker_of(slot)
+        if maker.step in INSIDE or slot.name == "D^-1":
+            return False
+        if maker.effect in (Effect.GATHER, Effect.EMIT):
+            return True
+        if slot in self.remote or slot in self._by_name or slot.name not in (maker.step, "z"):
+            return True
+        return self._count.get(slot, 0) > 1 and not self._is_placement(maker)
+
+    def _is_placement(self, maker: Statement) -> bool:
+        """Whether a statement only places joint speeds along their axes: H*(k) y(k)."""
+        if maker.step not in ("apply", "apply_transposed") or maker.effect is Effect.PUSH:
+            return False
+        first, inner = (self.maker_of(x.slot).step for x in maker.arguments)
+        return first in ("joint_map", "map_rate") and inner in INSIDE
+
+    def assembled(self, slot: Slot) -> Node | None:
+        """What a dense matrix of a small space is, as it was typed."""
+        for x in self.program.statements():
+            if x.step in ("dense_solve", "dense_inverse") and x.arguments[0].slot == slot:
+                return x.options[1]
+        return None
+
+    # -- recursions ------------------------------------------------------------------------------
+
+    @cached_property
+    def _needs(self) -> dict[Slot, frozenset[Slot]]:
+        """Of each slot all that it is made of, itself included where it is a recursion."""
+        direct: dict[Slot, set[Slot]] = {}
+        for slot, made in self.makers.items():
+            direct[slot] = {read.slot for x in made for read in x.arguments}
+        reach: dict[Slot, frozenset[Slot]] = {}
+        for start in direct:
+            found: set[Slot] = set()
+            pending = list(direct[start])
+            while pending:
+                slot = pending.pop()
+                if slot not in found:
+                    found.add(slot)
+                    pending += direct[slot]
+            reach[start] = frozenset(found)
+        return reach
+
+    def cycle(self, slot: Slot) -> frozenset[Slot]:
+        """The slots of the recursion that a slot is part of; none where it is of none."""
+        if slot not in self._needs[slot]:
+            return frozenset()
+        return frozenset(x for x in self._needs[slot] if slot in self._needs[x])
+
+    def is_recursive(self, slot: Slot) -> bool:
+        """Whether a slot needs itself at other bodies."""
+        return bool(self.cycle(slot))
+
+    def is_filter(self, slot: Slot) -> bool:
+        """Whether a recursion of vectors passes free joints on its way inward."""
+        for x in self.cycle(slot):
+            maker = self.maker_of(x)
+            gains = {self.maker_of(r.slot).step for r in maker.arguments} & {"gain", "gain_any"}
+            if maker.step == "pass_force" or (maker.step == "apply" and gains):
+                return not slot.shape.is_matrix
+        return False
+
+    def is_innovation(self, slot: Slot) -> bool:
+        """Whether a vector of joints is what a filter did not foresee."""
+        if self.is_filter(slot):
+            return slot.shape.rows is JOINT
+        solved = any(
+            x.step == "pivot_solve" and x.arguments[1].slot == slot
+            for x in self.program.statements()
+        )
+        return solved and any(self.is_filter(x) for x in self._needs[slot])

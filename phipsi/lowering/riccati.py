@@ -1,0 +1,40 @@
+"""P of other operators than the mass operator, as a matrix: the Riccati equation, body by body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from phipsi.algebra.families import Family
+from phipsi.algebra.spaces import BODY
+from phipsi.errors import SolveError
+from phipsi.lowering.watch import inverse_or_none
+
+if TYPE_CHECKING:
+    from phipsi.lowering.dense import DenseMachine
+
+
+def articulated_of(m: DenseMachine, family: Family) -> np.ndarray:
+    """tip_to_base: P(k) = W(k) + sum_c E(k,c) (tau_bar P)(c) E*(k,c), in the axes asked for."""
+    L, E, P = m.matrix(family.L), m.matrix(family.E), np.array(m.matrix(family.W), m.dtype)
+    P = np.array(np.broadcast_to(P, (*m.batch, *P.shape[-2:])))
+    N = None if family.N is None else m.matrix(family.N)
+    assert family.L.target is not None
+    bodies, hinges = m.slices(BODY), m.slices(family.L.target)
+    for k in m.model.tree.tip_to_base:
+        own, hinge, p = bodies[k], hinges[k], m.model.tree.parent[k]
+        inner, map_ = P[..., own, own], L[..., hinge, own]
+        star = np.swapaxes(map_, -1, -2)
+        D = map_ @ inner @ star
+        if N is not None:
+            D = D + N[..., hinge, hinge]
+        inverse = inverse_or_none(D)
+        if inverse is None:
+            name = m.model.joints[k].name
+            raise SolveError(f"`D({family})` is singular at joint {name!r} at this configuration")
+        if p >= 0:
+            step = E[..., bodies[p], own]
+            felt = inner - inner @ star @ inverse @ map_ @ inner
+            P[..., bodies[p], bodies[p]] += step @ felt @ np.swapaxes(step, -1, -2)
+    return P

@@ -1,0 +1,272 @@
+"""What an expression is by its structure: stars, terms and factors, symmetry, recursions.
+
+All of it is read off settled expressions; nothing is computed, and no machine is asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from math import prod
+
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import (
+    Bracket,
+    Diagonal,
+    Identity,
+    Inverse,
+    Node,
+    Product,
+    Scaled,
+    Sum,
+    Symbol,
+    add,
+    compose,
+    scale,
+    transpose,
+)
+from phipsi.algebra.own import MachineLetter
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, Causality, Space
+
+SELF_ADJOINT = {"M", "P", "R", "D", "Jm", "Y", "P_plus"}  # letters that are their own star
+SWAPPED = {"S": "cross", "cross": "S", "Q": "Q"}  # S[x]* = -x~, Q[x]* = -Q[x]
+
+
+# -- stars -----------------------------------------------------------------------------
+
+
+def is_self_adjoint(letter: Symbol) -> bool:
+    """Whether a letter is its own star: M and the like, and a user's that was said to be."""
+    if isinstance(letter, MachineLetter):
+        return letter.symmetric
+    return letter.name in SELF_ADJOINT and not letter.free
+
+
+def transposed(node: Node) -> Node:
+    """A*, the stars on letters."""
+    if node.is_scalar:
+        return node
+    match node:
+        case Sum():
+            return reduce(add, map(transposed, node.children))
+        case Product():
+            return reduce(compose, map(transposed, reversed(node.children)))
+        case Scaled():
+            return scale(node.factor, transposed(node.children[-1]))
+        case Inverse():
+            return Inverse(transposed(node.children[0]))
+        case Diagonal():
+            return Diagonal(transposed(node.children[0]))
+        case Bracket():
+            return -Bracket(SWAPPED[node.name], node.children[0])
+        case Symbol() if is_self_adjoint(node):
+            return node
+        case MachineLetter():
+            return transpose(node)
+        case Symbol() if node.free:
+            return transpose(node)
+        case Symbol() if node.name in ("composite", "carried"):  # of (E, W, F); see `words`
+            E, W, F = node.arguments
+            return Symbol(node.name, BODY, BODY, arguments=(F, transposed(W), E))
+        case Symbol() if node.name == "carried_to_base":
+            return Symbol(node.name, BASE, BASE, arguments=(transposed(node.arguments[0]),))
+        case Symbol() if node.name == "loaded":  # B A B*; see `load_points`
+            B, A = node.arguments
+            return Symbol(node.name, BODY, BODY, arguments=(B, transposed(A)))
+        case _:
+            return transpose(node)
+
+
+# -- what an expression is -------------------------------------------------------------
+
+
+def split(term: Node) -> tuple[float, tuple[Node, ...]]:
+    """A term as its number and its factors; a scalar expression stays as a factor."""
+    number: float = 1
+    factors: list[Node] = []
+    for factor in term.factors:
+        while isinstance(factor, Scaled) and not isinstance(factor.factor, Node):
+            number, factor = number * factor.factor, factor.children[-1]
+        if factor is term or len(factor.factors) == 1:
+            factors.append(factor)
+        else:
+            inner, parts = split(factor)
+            number *= inner
+            factors.extend(parts)
+    return number, tuple(factors)
+
+
+def weighted_terms(node: Node) -> Iterator[tuple[float, tuple[Node, ...], tuple[Node, ...]]]:
+    """The terms of an expression as number, scalars and factors; scaled sums multiplied out."""
+    for term in node.terms:
+        number, scalars, factors = _unscaled(term)
+        if len(factors) == 1 and isinstance(factors[0], Sum):
+            for own, others, parts in weighted_terms(factors[0]):
+                yield number * own, scalars + others, parts
+        else:
+            yield number, scalars, factors
+
+
+def _unscaled(node: Node) -> tuple[float, tuple[Node, ...], tuple[Node, ...]]:
+    """A product as number, scalars, and factors without either."""
+    match node:
+        case Scaled():
+            number, scalars, factors = _unscaled(node.children[-1])
+            if isinstance(node.factor, Node):
+                return number, (node.factor, *scalars), factors
+            return number * node.factor, scalars, factors
+        case Product():
+            parts = [_unscaled(x) for x in node.factors]
+            scalars = tuple(k for _, own, _ in parts for k in own)
+            factors = tuple(x for _, _, own in parts for x in own)
+            return prod(number for number, _, _ in parts), scalars, factors
+        case _:
+            return 1, (), (node,)
+
+
+def join(number: float, factors: Sequence[Node], scalars: Sequence[Node] = ()) -> Node:
+    """The inverse of `split`, and of `weighted_terms`."""
+    return reduce(lambda x, k: scale(k, x), scalars, scale(number, reduce(compose, factors)))
+
+
+def is_memoryless(node: Node) -> bool:
+    """Whether the operator is block diagonal between bodies and joints."""
+    return node.causality is Causality.MEMORYLESS and {node.source, node.target} <= {BODY, JOINT}
+
+
+def is_symmetric(node: Node) -> bool:
+    """Whether an operator is its own star, by structure."""
+    return node.is_square and (node == transposed(node) or _reads_alike(node))
+
+
+def _reads_alike(node: Node) -> bool:
+    match node:
+        case Sum():
+            others = [x for x in node.children if not is_symmetric(x)]
+            return Counter(others) == Counter(map(transposed, others))
+        case Scaled():
+            return is_symmetric(node.children[-1])
+        case Inverse() | Diagonal():
+            return is_symmetric(node.children[0])
+        case Product():
+            ((_, _, factors),) = weighted_terms(node)
+            middle, odd = divmod(len(factors), 2)
+            outer = zip(factors[:middle], reversed(factors[-middle:]), strict=True)
+            mirrored = middle and all(x == transposed(y) for x, y in outer)
+            return bool(mirrored) and (not odd or is_symmetric(factors[middle]))
+        case Symbol() if is_self_adjoint(node):
+            return True
+        case Symbol() if node.name == "loaded" and node.arguments:
+            return is_symmetric(node.arguments[1])
+        case _:
+            return False
+
+
+def is_positive(node: Node) -> bool:
+    """Whether a symmetric operator is positive definite where it can be inverted at all.
+
+    Then LDL' needs no pivoting.
+    """
+    match node:
+        case MachineLetter():
+            return node.positive
+        case Symbol():
+            return node.name in ("M", "P", "R", "D", "Jm", "Y") and not node.free
+        case Identity():
+            return True
+        case Sum():
+            return all(is_positive(term) for term in node.children)
+        case Scaled():
+            return (
+                not isinstance(node.factor, Node)
+                and node.factor > 0
+                and is_positive(node.children[-1])
+            )
+        case Inverse():
+            return is_positive(node.children[0])
+        case Product():
+            middle, odd = divmod(len(node.factors), 2)
+            return is_symmetric(node) and (not odd or is_positive(node.factors[middle]))
+        case _:
+            return False
+
+
+def balanced(factors: Sequence[Node]) -> int:
+    """How many factors of x* A ... y belong to x: V* M V is one sweep, V on both sides."""
+    ways = [x.causality for x in factors]
+    if Causality.ANTICAUSAL not in ways[1:]:
+        return 1
+    outward = ways.index(Causality.ANTICAUSAL, 1)
+    return max((i + 1 for i in range(1, outward) if ways[i] is Causality.CAUSAL), default=1)
+
+
+def step_of(propagator: Node) -> Node | None:
+    """N of an inward propagator (I - N)^-1; None if the operator is none."""
+    if propagator == op.phi:
+        return op.E_phi
+    if propagator == op.psi:
+        return op.E_phi @ op.tau_bar
+    if not isinstance(propagator, Inverse) or propagator.causality is not Causality.CAUSAL:
+        return None
+    if propagator.source is not BODY:
+        return None
+    ones = [x for x in propagator.children[0].terms if isinstance(x, Identity)]
+    rest = [x for x in propagator.children[0].terms if not isinstance(x, Identity)]
+    if len(ones) != 1 or not rest:
+        return None
+    N = reduce(add, (-x for x in rest))
+    terms = [split(term)[1] for term in N.terms]
+    if any(sum(x in STEPS for x in factors) != 1 for factors in terms):
+        return None
+    if any(x not in STEPS and not is_memoryless(x) for factors in terms for x in factors):
+        return None
+    return N
+
+
+STEPS = (op.E_phi, op.S)  # one body inward
+
+
+# -- points and other small spaces -----------------------------------------------------
+
+
+def is_small(space: Space | None) -> bool:
+    """Whether the operators of a space are small and dense, and are inverted so."""
+    return space in (POINTS, COORDINATES, BASE) or (space is not None and space.is_own)
+
+
+def is_pointwise(node: Node) -> bool:
+    """Whether an operator of point space acts on each point alone: X, a user's own, I."""
+    if not node.source is node.target is POINTS:
+        return False
+    parts = node.children[-1:] if isinstance(node, Scaled) else node.children
+    return all(map(is_pointwise, parts)) and not isinstance(node, Diagonal)
+
+
+def load_points(factors: Sequence[Node]) -> tuple[Node, ...]:
+    """Each B A B* with a pointwise A as one letter: what is at the points, as felt by their bodies.
+
+    Its block at a body is the sum over the points there.
+    """
+    factors = tuple(factors)
+    for i, B in enumerate(factors):
+        if B.source is not POINTS or B.target is not BODY:
+            continue
+        j = next(
+            (
+                j
+                for j in range(i + 1, len(factors))
+                if factors[j].target is POINTS and factors[j].source is BODY
+            ),
+            None,
+        )
+        if (
+            j is None
+            or factors[j] != transposed(B)
+            or not all(map(is_pointwise, factors[i + 1 : j]))
+        ):
+            continue
+        A = reduce(compose, (Identity(POINTS), *factors[i + 1 : j]))
+        loaded = Symbol("loaded", BODY, BODY, arguments=(B, A))
+        return load_points((*factors[:i], loaded, *factors[j + 1 :]))
+    return factors

@@ -1,0 +1,294 @@
+"""`phipsi derive` and `phipsi explain`: what they print, write and refuse."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from commands import GRIPPER, call, run
+
+import phipsi as pp
+from phipsi.algebra.parse import parse
+from phipsi.cli.derive import written
+from phipsi.cli.paper import paper
+from phipsi.explain.deriving.check import Check, Residual
+from phipsi.explain.deriving.derivation import Derivation
+from phipsi.explain.deriving.derive import derive
+from phipsi.operators import D, H, I, K, Mass, V, phi, psi
+
+INVERSE = "inv(H phi M phi' H' + Jm)"
+MANY_STEPS = "B' phi' H' inv(Mass) J' f0"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gripper.urdf").write_text(GRIPPER)
+    (tmp_path / "drawer").mkdir()
+    return tmp_path
+
+
+# -- derive ----------------------------------------------------------------------------
+
+
+def test_derivation_has_every_step_with_identity_source_and_costs(capsys):
+    code, out, err = call(capsys, "derive", INVERSE)
+    assert (code, err) == (0, "")
+    found = derive(INVERSE)
+    steps = re.findall(r"^= (.+)\n      (.+)$", out, re.MULTILINE)
+    assert steps == [(step.after.unicode(), step.reason) for step in found]
+    assert "003 Lemma 1" in steps[0][1]
+    assert re.search(rf"^cost before +{re.escape(str(found.before))}$", out, re.MULTILINE)
+    assert re.search(rf"^cost after +{re.escape(str(found.after))}$", out, re.MULTILINE)
+    result = re.search(r"^result +(.+)$", out, re.MULTILINE)
+    assert parse(result[1]) == (I - H @ psi @ K).T @ D.inv @ (I - H @ psi @ K)
+
+
+def test_nothing_cheaper_and_a_bound_are_told(capsys):
+    code, out, _ = call(capsys, "derive", "M")
+    assert code == 0 and "nothing cheaper was found" in out and "\n= " not in out
+    code, out, _ = call(capsys, "derive", "inv(Mass) (T - C)", "--bound", 1)
+    assert code == 0 and "ended at its bound" in out
+
+
+def test_every_step_is_checked_on_random_machines_and_on_the_users(capsys, folder):
+    for words in ((), ("--model", "gripper.urdf", "--mimic", "independent")):
+        code, out, _ = call(capsys, "derive", INVERSE, "--check", *words)
+        residuals = re.findall(r"^ +\d+ +(\S+)  ", out, re.MULTILINE)
+        assert code == 0 and len(residuals) == len(derive(INVERSE))
+        assert max(map(float, residuals)) < 1e-9
+
+
+def test_a_step_that_fails_is_an_exit_code(capsys, monkeypatch):
+    wrong = Check((Residual(1, "Lemma 0", "arm", 0.5), Residual(2, "Lemma 9", "arm", np.inf)))
+    monkeypatch.setattr(Derivation, "check", lambda *_, **__: wrong)
+    code, out, _ = call(capsys, "derive", INVERSE, "--check")
+    assert code == 1 and re.search(r"5.0e-01  Lemma 0 +FAILS", out)
+    code, out, _ = call(capsys, "derive", INVERSE, "--check", "--json")
+    told = json.loads(out)["check"]
+    assert code == 1 and not told["ok"]
+    assert [x["value"] for x in told["residuals"]] == [0.5, None]
+
+
+def test_goal_that_is_not_reached_is_an_exit_code(capsys):
+    code, out, _ = call(capsys, "derive", "phi M phi'", "--to", "R + phi_tilde R + R phi_tilde'")
+    assert code == 0 and "Identity 1" in out
+    code, out, _ = call(capsys, "derive", "phi M phi'", "--to", "M", "--bound", 5)
+    assert code == 1 and "was not reached" in out
+
+
+def test_identities_are_asked_for_and_barred(capsys):
+    with_it = call(capsys, "derive", "inv(Mass)", "--using", "Lemma 3").out
+    assert "Lemma 3" in with_it
+    without = call(capsys, "derive", "inv(Mass)", "--without", "Lemma 2").out
+    assert "Lemma 2  [" not in without
+    assumed = call(capsys, "derive", "psi P psi'", "--assume", "serial chains")
+    assert assumed.code == 0
+
+
+def test_derivation_as_json(capsys):
+    code, out, err = call(capsys, "derive", INVERSE, "--json")
+    told = json.loads(out)
+    assert (code, err, out.count("\n")) == (0, "", 1)
+    assert parse(told["result"]) == derive(INVERSE).result
+    assert told["steps"][-1]["after"] == told["result"]
+    assert told["before"]["full_inverses"] == 1 and told["after"]["full_inverses"] == 0
+    assert told["exhausted"] and told["check"] is None and told["missing"] is None
+
+
+def test_derivation_is_written_as_a_whole_document(capsys, folder):
+    code, out, _ = call(capsys, "derive", INVERSE, "--latex", "mass.tex")
+    text = (folder / "mass.tex").read_text()
+    assert code == 0 and out.endswith("wrote mass.tex: the derivation, for LaTeX\n")
+    assert text == paper(derive(INVERSE))
+    opened, closed = (re.findall(rf"\\{word}{{(\S+?)}}", text) for word in ("begin", "end"))
+    assert opened == ["document", "align*"] and closed == opened[::-1]
+    assert text.index(r"\usepackage{amsmath") < text.index(r"\begin{document}")
+    assert call(capsys, "derive", INVERSE, "--latex", "mass.tex", "--json").out.count("\n") == 1
+
+
+def test_formulas_of_the_document_are_read_by_another_program():
+    """matplotlib's, which knows the mathematics of LaTeX and none of its environments."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.mathtext import MathTextParser
+
+    reader, found = MathTextParser("path"), derive(MANY_STEPS)
+    body = re.search(r"\\begin{align\*}\n(.+)\n\\end{align\*}", paper(found), re.DOTALL)[1]
+    lines = [re.sub(r"&& \\text{.*}$", "", line) for line in body.split(" \\\\\n")]
+    assert len(lines) == 1 + len(found)
+    for line in lines:
+        reader.parse(f"${line.partition('&')[2].strip()}$")
+
+
+def test_paper_is_as_large_as_the_derivation():
+    def size(derivation):
+        found = re.search(r"paperwidth=([\d.]+)mm,paperheight=([\d.]+)mm", paper(derivation))
+        return [float(x) for x in found.groups()]
+
+    short, long = derive("M"), derive(MANY_STEPS)
+    assert size(short) == [210.0, 100.0]
+    assert size(long) > size(derive(INVERSE)) > size(short)
+    assert size(replace(long, steps=long.steps * 2))[1] > size(long)[1]
+
+
+@pytest.mark.parametrize(("encoding", "text"), [("utf-8", "ℳ⁻¹"), ("ascii", "Mass.inv")])
+def test_letters_are_those_that_the_terminal_has(monkeypatch, encoding, text):
+    class Stream:
+        pass
+
+    stream = Stream()
+    stream.encoding = encoding
+    monkeypatch.setattr("sys.stdout", stream)
+    assert written(Mass.inv) == text
+
+
+# -- explain ---------------------------------------------------------------------------
+
+
+def test_explanation_has_seven_levels_and_one_alone(capsys):
+    code, out, err = call(capsys, "explain", "inv(Mass) (T - C)")
+    assert (code, err) == (0, "")
+    assert [x for x in range(1, 9) if f"Level {x}: " in out] == [1, 2, 3, 4, 5, 6, 7]
+    alone = call(capsys, "explain", "inv(Mass) (T - C)", "--level", 4).out
+    assert alone.startswith("Level 4: ") and alone.count("Level ") == 1
+    assert "P(k) = sum_c phi(k,c) P+(c) phi*(k,c) + M(k)" in alone
+
+
+def test_explanation_of_a_machine_has_numbers_at_rest_or_at_a_random_state(capsys, folder):
+    def numbers(*words):
+        return json.loads(call(capsys, "explain", "inv(Mass) (T - C)", "--json", *words).out)
+
+    assert numbers()["numbers"] is None
+    rest = numbers("--model", "gripper.urdf", "--mimic", "independent")["numbers"]
+    assert "'gripper' at q" in rest
+    machine = ("--model", "planar_arm")
+    first, again, other = (numbers(*machine, "--seed", x)["numbers"] for x in (1, 1, 2))
+    assert first == again != other
+
+
+def test_numbers_at_a_seed_are_those_of_forward_dynamics(capsys):
+    arm, rng = pp.examples.planar_arm(2), np.random.default_rng(3)
+    q, v, torque = arm.random(rng), rng.normal(size=2), rng.normal(size=2)
+    words = ("--model", "planar_arm", "--seed", 3, "--json")
+    shown = json.loads(call(capsys, "explain", "inv(Mass) (T - C)", *words).out)["numbers"]
+    found = [float(x) for x in re.findall(r"(-?\d+\.?\d*)", shown.split("beta_dot")[1])[1:4:2]]
+    assert np.allclose(found, pp.forward_dynamics(arm, q, v, torque), rtol=1e-3)
+
+
+def test_points_are_named(capsys):
+    words = ("explain", "J inv(Mass) J' f0", "--model", "spacecraft", "--seed", 0)
+    assert call(capsys, *words, "--at", "left tip").code == 0
+    assert call(capsys, *words, "--at", "left tip", "--at", "right tip").code == 0
+    lost = call(capsys, *words, "--at", "left tap")
+    assert lost.code == 1 and "left tip" in lost.err
+
+
+def test_view_of_estimation_speaks_of_innovations(capsys):
+    mechanics, estimation = (
+        call(capsys, "explain", "inv(Mass) T", "--view", view).out
+        for view in ("mechanics", "estimation")
+    )
+    assert "innovation" in estimation and "innovation" not in mechanics
+
+
+def test_explanation_as_json(capsys):
+    told = json.loads(call(capsys, "explain", "inv(Mass) T", "--json").out)
+    assert parse(told["expression"]) == parse("inv(Mass) T")
+    assert [x["number"] for x in told["levels"]] == [1, 2, 3, 4, 5, 6, 7]
+    names = {x["name"]: x for x in told["quantities"]}
+    assert names["eps"]["formula"] == "eps(k) = T(k) - H(k) z(k)"
+    assert names["nu"]["meaning"] and names["nu"]["unit"]
+    assert "sweeps" in told["cost"]
+
+
+@pytest.mark.parametrize("draw", ["dataflow", "blocks"])
+def test_drawings_are_written(capsys, folder, draw):
+    words = ("explain", "phi V", "--model", "spacecraft", "--svg", "a.svg", "--draw", draw)
+    code, out, _ = call(capsys, *words)
+    assert code == 0 and "\nwrote a.svg: " in out
+    assert ET.parse(folder / "a.svg").getroot().tag.endswith("svg")
+
+
+def test_sweeps_of_any_machine_are_drawn_without_one(capsys, folder):
+    code, out, _ = call(capsys, "explain", "phi V", "--svg", "a.svg", "--json")
+    assert code == 0 and out.count("\n") == 1
+    assert (folder / "a.svg").stat().st_size > 1_000
+
+
+# -- errors ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["derive", "explain"])
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("inv(H phi", "this ( is never closed", 4),
+        ("H phy M", "no letter 'phy'; did you mean 'phi'?", 3),
+        ("phi M H", "cannot compose M @ H in `phi @ M @ H`", 7),
+    ],
+)
+def test_expression_that_cannot_be_read_is_pointed_at(capsys, command, text, line, column):
+    code, out, err = call(capsys, command, text)
+    first, place, typed, carets = err.splitlines()
+    assert (code, out) == (1, "")
+    assert first.startswith("error: ") and line in first and "symbols=" not in first
+    assert place == f"  at column {column}:" and typed.strip() == text
+    assert carets.index("^") - typed.index(text) == column - 1
+
+
+# Words of the command, and what the one line on standard error says.
+WRONG = {
+    "open space": (["derive", "I"], "the space of `I` is open"),
+    "no text": (["derive", ""], "the text is empty"),
+    "unknown identity": (["derive", "M", "--using", "Lema 3"], "did you mean 'Lemma 3'"),
+    "unknown condition": (["derive", "M", "--assume", "serial"], "no condition 'serial'"),
+    "no bound": (["derive", "M", "--bound", "0"], "expected a whole number above 0, got 0"),
+    "no LaTeX": (["derive", "M", "--latex", "a.txt"], "unknown suffix '.txt'"),
+    "no folder": (["derive", "M", "--latex", "no/a.tex"], "there is no directory 'no'"),
+    "model without check": (["derive", "M", "--model", "puma560"], "add --check"),
+    "base without model": (["derive", "M", "--base", "free"], "are for a file of --model"),
+    "no machine": (["derive", "M", "--check", "--model", "pumma560"], "did you mean 'puma560'"),
+    "no such point": (["derive", "J('tool') inv(Mass)", "--check"], "name one by --model"),
+    "open, to explain": (["explain", "I"], "the space of `I` is open"),
+    "no level": (["explain", "phi", "--level", "8"], "no level 8; there are 1 (the expression)"),
+    "no drawing": (["explain", "phi", "--svg", "a.png"], "unknown suffix '.png'"),
+    "a folder": (["explain", "phi", "--svg", "drawer.svg"], "this is a directory"),
+    "blocks of none": (["explain", "phi", "--svg", "a.svg", "--draw", "blocks"], "add --model"),
+    "blocks to nowhere": (
+        ["explain", "phi", "--model", "puma560", "--draw", "blocks"],
+        "add --svg FILE",
+    ),
+    "seed of none": (["explain", "phi", "--seed", "1"], "--seed is about a machine; add --model"),
+    "point of none": (["explain", "J", "--at", "tool"], "--at is about a machine; add --model"),
+    "reading of none": (["explain", "phi", "--strict"], "are for a file of --model"),
+    "negative seed": (
+        ["explain", "phi", "--model", "puma560", "--seed", "-1"],
+        "--seed is -1; expected a whole number",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG.values(), ids=WRONG)
+def test_mistake_is_answered_in_one_line_and_leaves_nothing(capsys, folder, words, message):
+    (folder / "drawer.svg").mkdir()
+    before = sorted(folder.rglob("*"))
+    ended = call(capsys, *words)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("error: ") and ended.err.count("\n") == 1
+    assert message in ended.err
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_commands_run_as_users_type_them(folder):
+    """In a shell, quotation marks hold an expression with ' and * together."""
+    ended = run(folder, "derive", "(H phi M phi* H* + Jm)^-1", "--check")
+    assert ended.code == 0 and "largest residuals" in ended.out
+
+
+def test_greek_letters_and_a_leading_minus_are_read(capsys):
+    assert phi.unicode() in call(capsys, "derive", "φ").out
+    told = [json.loads(call(capsys, x, "-phi V", "--json").out) for x in ("derive", "explain")]
+    assert [parse(x["expression"]) for x in told] == [-(phi @ V)] * 2
+    assert call(capsys, "derive", "--check").code == 2

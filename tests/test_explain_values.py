@@ -1,0 +1,273 @@
+"""Values of explanations, against dense matrices: every quantity, and every line.
+
+Two oracles. A quantity has an operator form, in letters alone; its dense meaning is its value. And
+each line, its right side evaluated densely with the other quantities as they were recorded, gives
+its left side: so the recursions that are printed are those that run, Riccati equations included.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from expressions import FAMILIES, points_on, values_for
+from machines import MARKET, random_state
+
+import phipsi as pp
+from phipsi.algebra.node import Symbol
+from phipsi.algebra.spaces import BODY, JOINT, POSE, SCALAR
+from phipsi.algebra.walk import letters_of, walk
+from phipsi.compile import make_program
+from phipsi.explain.levels import operator_form as forming
+from phipsi.explain.levels.explain import explain
+from phipsi.explain.levels.notation import Notation
+from phipsi.explain.levels.record import MOST_BLOCKS, recorded
+from phipsi.lowering.inputs import Inputs
+from phipsi.operators import (
+    C,
+    H,
+    J,
+    M,
+    Mass,
+    Omega,
+    T,
+    V,
+    phi,
+    pose,
+    psi,
+)
+
+FD = Mass.inv @ (T - C)
+CASES = {  # of each machine, which expressions
+    "tree_of_every_kind": "vectors of the papers",
+    "reflected_rotors": "matrices of the papers",
+    "mimics": "inverses applied",
+    "star_of_free_bodies": "at points",
+    "rotor_bodies": "vectors",
+    "tree_one_dof": "matrices",
+    "forest": "scalars",
+    "welded": "letters",
+}
+
+
+@cache
+def state(name):
+    model, rng = MARKET[name](), np.random.default_rng(5)
+    q, v = random_state(model, rng)
+    return model, q, v, values_for(model, rng), points_on(model)
+
+
+def arguments(expression, values):
+    return {x.name: values[x.name] for x in letters_of([expression]) if x.free}
+
+
+def told(name, expression):
+    """The notation of an expression on a machine, and its recorded values; None without any."""
+    model, q, v, values, points = state(name)
+    try:
+        notation = Notation(make_program([expression], plain=not model.has_mimics))
+        inputs = Inputs(model, expression, q, v, points, arguments(expression, values))
+        return notation, recorded(notation, inputs)
+    except (pp.LoweringError, pp.SolveError):
+        return None
+
+
+def slices(model, space):
+    if space is JOINT:
+        return [x.rows for x in model.joints]
+    size = 12 if space is POSE else 6
+    return [slice(size * k, size * k + size) for k in range(max(len(model.bodies), 5))]
+
+
+def pairs(model, quantity, recorded, dense):
+    """Blocks as recorded, and the same blocks of a dense matrix or vector."""
+    slot, kind = quantity.slot, quantity.slot.domain.kind
+    if kind == "world":
+        yield np.squeeze(recorded["world"]), np.squeeze(dense)
+        return
+    space = BODY if slot.shape.rows == 10 else slot.shape.rows
+    rows = slices(model, space)
+    names = [x.name for x in (model.joints if space is JOINT else model.bodies)]
+    for key, block in recorded.items():
+        if kind == "column":
+            i, columns = names.index(key[0]), slot.columns
+            starts = [x.name for x in (model.joints if columns.space is JOINT else model.bodies)]
+            j = int(key[1].split(":")[0]) if columns.points is not None else starts.index(key[1])
+            yield block, dense[rows[i], slices(model, columns.space)[j]]
+        elif kind == "point":
+            e = rows[int(key.split(":")[0])]
+            yield block, dense[e] if dense.ndim == 1 else dense[e, e]
+        else:
+            places = [x.name for x in model.joints] if key not in names else names
+            k = places.index(key)
+            across = slices(model, slot.shape.columns or BODY)[k]
+            yield block, dense[rows[k], across] if quantity.is_block else dense[rows[k]]
+
+
+def assert_same(model, quantity, recorded, dense):
+    size = max(1.0, np.abs(dense).max(initial=0))
+    for got, expected in pairs(model, quantity, recorded, dense):
+        np.testing.assert_allclose(got, expected, atol=1e-9 * size, err_msg=quantity.line)
+
+
+# -- the two oracles ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_are_the_dense_meaning_of_the_operator_form(name):
+    model, q, v, values, points = state(name)
+    compared = 0
+    for expression in FAMILIES[CASES[name]].values():
+        found = told(name, expression)
+        if found is None:
+            continue
+        notation, got = found
+        forms = forming.operator_forms(notation)
+        symbols = {x.name: notation.node_of(x.slot) for x in notation.quantities}
+        for x in notation.quantities:
+            form = forming.full_form(x.name, forms, symbols)
+            if form is not None and x.slot.domain.kind == "column":
+                form = forming.as_operator(form)
+            if form is None:
+                continue
+            given = arguments(form, values)
+            dense = pp.as_matrix(model, form, q, v, points=points, **given)
+            assert_same(model, x, got[x.name], dense)
+            compared += 1
+    assert compared > 20
+
+
+@pytest.mark.parametrize("name", ["reflected_rotors", "mimics", "tree_of_every_kind"])
+def test_every_line_holds_for_the_values_beside_it(name):
+    """Also those of other families than the mass operator's, whose P is no letter."""
+    model, q, v, values, points = state(name)
+    families = "inverses applied", "vectors of the papers"
+    chosen = [x for family in families for x in list(FAMILIES[family].values())[::3]]
+    compared = articulated = 0
+    for expression in chosen:
+        found = told(name, expression)
+        if found is None:
+            continue
+        notation, got = found
+        for x in notation.quantities:
+            line = _with_recorded(notation, x, got)
+            if line is None:
+                continue
+            right, given = line
+            given |= arguments(right, values | given)
+            dense = pp.as_matrix(model, right, q, v, points=points, **given)
+            assert_same(model, x, got[x.name], dense)
+            compared += 1
+            articulated += x.name == "P" and x.slot not in notation.letters
+    assert compared > 50
+    assert articulated > 0 or name == "mimics"
+
+
+def _with_recorded(notation, quantity, got):
+    """The right side of a line, the quantities in it as free letters; and their values."""
+    if quantity.slot.domain.kind != "body":
+        return None
+    try:
+        right = forming.operator_form(quantity.formula, quantity.is_block)
+    except forming.NoFormError:
+        return None
+    swapped, given = {}, {}
+    inside = set(walk(right))
+    for number, x in enumerate(notation.quantities):
+        own = notation.node_of(x.slot)
+        if own not in inside or x.slot in notation.letters:
+            continue
+        if x.slot.domain.kind != "body":
+            return None
+        letter = Symbol(f"given{number}", own.source, own.target, free=True)
+        swapped[own] = letter
+        places = list(got[x.name].values())
+        given[letter.name] = places if own.source is not SCALAR else np.concatenate(places)
+    return _swapped(right, swapped), given
+
+
+def _swapped(node, letters):
+    if node in letters:
+        return letters[node]
+    return node.rebuild(tuple(_swapped(x, letters) for x in node.children))
+
+
+# -- what the user sees ---------------------------------------------------------------------------
+
+
+def test_values_by_name_and_body():
+    model, q, v, values, _ = state("reflected_rotors")
+    seen = explain(FD, model, q, v, inspect=True, T=values["T"]).values
+    bodies, joints = [x.name for x in model.bodies], [x.name for x in model.joints]
+    for name in ("P", "G", "V", "z", "phi(p,k)", "psi(p,k)"):
+        assert list(seen[name]) == bodies
+    for name in ("D", "eps", "nu", "beta_dot", "T", "q", "beta", "H"):
+        assert list(seen[name]) == joints
+    acceleration = np.concatenate(list(seen["beta_dot"].values()))
+    expected = pp.forward_dynamics(model, q, v, values["T"])
+    np.testing.assert_allclose(acceleration, expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_transitions_and_maps_are_in_link_frames():
+    model, q, v, values, _ = state("tree_of_every_kind")
+    seen = explain(FD, model, q, v, inspect=True, T=values["T"]).values
+    E_phi, E_psi, maps = (
+        pp.as_matrix(model, x, q) for x in (pp.operators.E_phi, pp.operators.E_psi, H)
+    )
+    for k, body in enumerate(model.bodies):
+        rows, own = slices(model, BODY)[body.parent], slices(model, BODY)[k]
+        joint = model.joints[k]
+        np.testing.assert_allclose(seen["H"][joint.name], maps[joint.rows, own], atol=1e-12)
+        if body.parent >= 0:
+            np.testing.assert_allclose(seen["phi(p,k)"][body.name], E_phi[rows, own], atol=1e-12)
+            np.testing.assert_allclose(seen["psi(p,k)"][body.name], E_psi[rows, own], atol=1e-9)
+
+
+def test_columns_are_seen_by_body_and_start():
+    model, q, *_ = state("tree_one_dof")
+    seen = explain(Omega, model, q, inspect=True).values
+    dense, names = pp.as_matrix(model, psi, q), [x.name for x in model.bodies]
+    for (i, j), block in seen["psi"].items():
+        rows, columns = (slices(model, BODY)[names.index(x)] for x in (i, j))
+        np.testing.assert_allclose(block, dense[rows, columns], atol=1e-9)
+    assert len(seen["psi"]) == sum(len(list(model.tree.path(k))) for k in range(len(names)))
+
+
+def test_poses_are_those_of_link_frames():
+    model, q, *_ = state("tree_of_every_kind")
+    seen = explain(pose, model, q, inspect=True).values["pose"]
+    for body, place in zip(model.bodies, pp.body_poses(model, q), strict=True):
+        expected = np.concatenate([place[:3, :3].ravel(), place[:3, 3]])
+        np.testing.assert_allclose(seen[body.name], expected, atol=1e-12)
+
+
+def test_points_are_seen_by_number_and_frame():
+    model, q, v, _, points = state("free_base_tree")
+    seen = explain(J @ pp.operators.beta, model, q, v, points=points, inspect=True).values
+    (name,) = [x for x in seen if x.startswith("x_C") or x.endswith("_C")]
+    dense = pp.as_matrix(model, J @ pp.operators.beta, q, v, points=points)
+    assert [key.split(": ")[1] for key in seen[name]] == [x.frame for x in points[:-1]] + ["world"]
+    for e, block in enumerate(seen[name].values()):
+        np.testing.assert_allclose(block, dense[6 * e : 6 * e + 6], atol=1e-12)
+
+
+def test_scalars_are_seen_once():
+    model, q, v, *_ = state("forest")
+    seen = explain(0.5 * V.T @ M @ V, model, q, v, inspect=True).values
+    assert float(np.squeeze(seen["energy"]["world"])) == pytest.approx(
+        float(pp.kinetic_energy(model, q, v))
+    )
+
+
+def test_long_chains_need_no_dense_matrices():
+    """2000 bodies: as a matrix, psi alone would fill a gigabyte."""
+    n = 2000
+    model = pp.chain(n)
+    rng = np.random.default_rng(0)
+    q = rng.normal(size=n)
+    seen = explain(FD, model, q, T=np.zeros(n), inspect=True)
+    assert len(seen.values["P"]) == n
+    assert f"... {n - 8} more" in seen.numbers
+    with pytest.raises(pp.InputError, match=r"columns of this matrix have 2001000 blocks"):
+        explain(psi, model, q, inspect=True)
+    assert "2001000 blocks" in explain(phi, model, q).numbers
+    assert n * (n + 1) // 2 > MOST_BLOCKS
