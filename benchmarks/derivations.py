@@ -36,8 +36,8 @@ TEXT = f"""\
 Equations in their plain definitions, and what `pp.derive` makes of them; of {MANY} states, \
 microseconds per state. {READS}: the line evaluated by NumPy on the dense matrices of its letters, \
 which are made before the clock runs. {TYPED}: the same line by `pp.compile`, which knows inverses \
-of mass matrices by itself; a dash where it has no O(N) algorithm as it was typed. {DERIVED}: what \
-was derived, by `pp.compile`. Both are called as NumPy functions, `.gufunc`. In parentheses how \
+of mass matrices by itself. {DERIVED}: what was derived, by `pp.compile`. A dash where it has no \
+O(N) algorithm for them. Both are called as NumPy functions, `.gufunc`. In parentheses how \
 many times as long as `{DERIVED}`. flops: of one state, as typed and as derived. `two arms` is \
 their effective inertia where they hold one object, `closed chain` the accelerations of a chain of \
 which two points are held by equations.
@@ -51,7 +51,8 @@ class Gain:
     Args:
         machine, case: what.
         micros: of a state, by the way it is computed, at best.
-        ratios: how many times as long as what was derived, by the median.
+        ratios: how many times as long as what was derived, by the median; none where that has
+            no O(N) algorithm.
         flops: of the ways that are compiled.
     """
 
@@ -93,7 +94,7 @@ def measure_derivation(name: str, model: pp.Model, case: str, seconds: float) ->
         name,
         case,
         {way: 1e6 * times.best(way) for way in runs},
-        {way: times.ratio(way, DERIVED) for way in runs},
+        {way: times.ratio(way, DERIVED) for way in runs if DERIVED in runs},
         {way: x.info().flops for way, x in functions.items() if x is not None},
     )
 
@@ -126,11 +127,12 @@ def states_of(model: pp.Model, count: int) -> dict[str, np.ndarray]:
 
 def check(what: str, runs: Mapping[str, Callable[[], np.ndarray]]) -> None:
     """DisagreementError unless all ways lead to the same numbers."""
-    expected = runs[DERIVED]()
+    by = DERIVED if DERIVED in runs else READS
+    expected = runs[by]()
     for way, run in runs.items():
         error = relative_error(run().reshape(expected.shape), expected)
         if not error < CLOSE:  # nor is NaN
-            raise DisagreementError(f"{what}: {way} is off by {error:.1e} from {DERIVED}")
+            raise DisagreementError(f"{what}: {way} is off by {error:.1e} from {by}")
 
 
 def bars_of_gains(found: Sequence[Gain]) -> Iterator[Bar]:
@@ -149,19 +151,23 @@ def _row(x: Gain) -> tuple[str, ...]:
     return (
         f"{x.machine}, {x.case}",
         *(_beside(x, way) for way in (READS, TYPED)),
-        digits(x.micros[DERIVED]),
+        digits(x.micros.get(DERIVED)),
         *(f"{x.flops[way]:,}" if way in x.flops else "-" for way in (TYPED, DERIVED)),
     )
 
 
 def _beside(x: Gain, way: str) -> str:
-    return f"{digits(x.micros[way])} ({x.ratios[way]:.1f}×)" if way in x.micros else "-"
+    if way not in x.micros:
+        return "-"
+    beside = f" ({x.ratios[way]:.1f}×)" if way in x.ratios else ""
+    return f"{digits(x.micros[way])}{beside}"
 
 
 def line_of_gain(x: Gain) -> str:
     """An equation as a line, for who watches the run."""
     ways = [f"{way} {x.ratios[way]:.1f}×" for way in (READS, TYPED) if way in x.ratios]
-    return f"{x.machine}, {x.case}: derived {digits(x.micros[DERIVED])} us; {', '.join(ways)}"
+    derived = f"derived {digits(x.micros.get(DERIVED))} us"
+    return f"{x.machine}, {x.case}: {'; '.join(filter(None, (derived, ', '.join(ways))))}"
 
 
 SECTION = Section(

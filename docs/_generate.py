@@ -8,8 +8,9 @@
 
 Blocks of a page share one namespace and run in order, in an empty folder. A value
 is shown as it would be in a notebook: as a drawing, as Markdown, else as text. A
-block that is to show something and does not, or an example that prints something
-else, ends the build. The tests run the same blocks by the same functions.
+block that is to show something and does not, an example that prints something
+else, or a block of which it is not clear whether it runs, ends the build. The tests
+run the same blocks by the same functions.
 
 GitHub shows such a page without what is generated, the code in its colours.
 """
@@ -22,16 +23,17 @@ import io
 import re
 import shlex
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
 RUN, ALONE, PAGE = "run", "alone", "page"
 WORDS = (RUN, ALONE, PAGE)
+LANGUAGES = ("python", "sh")
+OTHERS = ("", "text")  # shown as they stand; directives of Sphinx, {name}, are left to it
 FENCE = re.compile(
-    r"^```(?P<language>python|sh)(?P<words>[ \t]+[a-z \t]+)?[ \t]*\n(?P<code>.*?)^```[ \t]*$",
-    re.MULTILINE | re.DOTALL,
+    r"^(?P<before>[ \t>*+-]*)(?P<fence>`{3,}|~{3,})(?P<words>[^`\n]*)$", re.MULTILINE
 )
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 NUMBER = re.compile(r"([+-]?\d+\.\d*(?:e[+-]?\d+)?)")
@@ -66,38 +68,69 @@ class Block:
         return self.language == "python" or self.shows
 
 
-def blocks(text: str, page: str) -> Iterator[tuple[re.Match, Block]]:
-    """The blocks of a page that run, and where they stand in its text."""
-    for found in FENCE.finditer(text):
-        words = tuple((found["words"] or "").split())
-        line = text.count("\n", 0, found.start("code"))
-        if set(words) - set(WORDS):
-            raise ValueError(f"{page}:{line}: {words} after a language; expected some of {WORDS}")
-        block = Block(page, line, found["language"], words, found["code"])
+def blocks(text: str, page: str) -> Iterator[tuple[slice, Block]]:
+    """The blocks of a page that run, and where they stand in its text.
+
+    ValueError for one that looks as if it ran, and does not.
+    """
+    end = 0
+    while found := FENCE.search(text, end):
+        line = 1 + text.count("\n", 0, found.start())
+        close = re.compile(rf"^[ \t>]*{found['fence']}{found['fence'][0]}*[ \t]*$", re.MULTILINE)
+        closed = close.search(text, found.end())
+        if closed is None:
+            raise ValueError(f"{page}:{line}: the block is never closed")
+        code, end = text[found.end() + 1 : closed.start()], closed.end()
+        language, *words = found["words"].split() or [""]
+        _check(found, language, words, code, f"{page}:{line}")
+        block = Block(page, line, language, tuple(words), code)
         if block.runs:
-            yield found, block
+            yield slice(found.start(), end), block
+
+
+def _check(found: re.Match, language: str, words: Sequence[str], code: str, where: str) -> None:
+    """ValueError for a block of which it is not clear whether it runs."""
+    if language.startswith("{"):
+        inner = FENCE.search(code)
+        if inner:
+            page, _, line = where.rpartition(":")
+            at = int(line) + 1 + code.count("\n", 0, inner.start())
+            raise ValueError(f"{page}:{at}: a block within another, {language}, would not run")
+        return
+    if language not in (*LANGUAGES, *OTHERS):
+        raise ValueError(
+            f"{where}: {language!r} is no language of pages; expected some of {LANGUAGES + OTHERS}"
+        )
+    if language in OTHERS:
+        return
+    if found["before"]:
+        raise ValueError(f"{where}: a block that is indented, or in a list, would not run")
+    if found["fence"] != "```":
+        raise ValueError(f"{where}: {found['fence']}; blocks of {language} begin with ```")
+    if set(words) - set(WORDS):
+        raise ValueError(f"{where}: {words} after a language; expected some of {WORDS}")
 
 
 def generate(text: str, page: str) -> str:
     """The text of a page with what its blocks show."""
-    if not is_generated(text):
+    if not is_generated(text, page):
         return text
     names: dict[str, Any] = {"__name__": "__main__"}
     made, end = [], 0
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        for found, block in blocks(text, page):
+        for place, block in blocks(text, page):
             shown = run(block, names)
             if block.shows:
                 code = f"```{block.language}\n{block.code}```\n\n"
                 hidden = ALONE in block.words or PAGE in block.words
-                made += [text[end : found.start()], "" if hidden else code, shown]
-                end = found.end()
+                made += [text[end : place.start], "" if hidden else code, shown]
+                end = place.stop
     return "".join([*made, text[end:]])
 
 
-def is_generated(text: str) -> bool:
+def is_generated(text: str, page: str) -> bool:
     """Whether something on a page is to be shown by its code."""
-    return any(RUN in (found["words"] or "").split() for found in FENCE.finditer(text))
+    return any(block.shows for _, block in blocks(text, page))
 
 
 # -- one block -------------------------------------------------------------------------
@@ -203,8 +236,8 @@ def setup(app: Any) -> dict[str, bool]:
         source[0] = generate(source[0], f"{name}.md")
 
     def outdated(app: Any, env: Any, added: set, changed: set, removed: set) -> list[str]:
-        pages = {name: env.doc2path(name) for name in env.found_docs}
-        return [name for name, path in pages.items() if is_generated(path.read_text("utf-8"))]
+        texts = {name: env.doc2path(name).read_text("utf-8") for name in env.found_docs}
+        return [name for name, text in texts.items() if is_generated(text, f"{name}.md")]
 
     app.connect("source-read", read)
     app.connect("env-get-outdated", outdated)

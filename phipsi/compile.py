@@ -19,6 +19,7 @@ import numpy as np
 
 from phipsi.algebra.node import Node
 from phipsi.algebra.own import MachineLetter
+from phipsi.algebra.parse import as_expression
 from phipsi.algebra.spaces import SCALAR
 from phipsi.algebra.walk import letters_of
 from phipsi.backends.disk.identity import of_expressions
@@ -90,7 +91,7 @@ def _output(expression: Node) -> Output:
 
 def compile(
     model: Model,
-    expression: Node | Sequence[Node],
+    expression: Node | str | Sequence[Node | str],
     parameters: Sequence[str] = (),
     unroll: bool | None = None,
     dtype: Any = float,
@@ -108,8 +109,8 @@ def compile(
 
     Args:
         model: the machine.
-        expression: of the letters of `phipsi.operators`; or a sequence of expressions,
-            whose function returns a tuple.
+        expression: of the letters of `phipsi.operators`, or as text for `pp.parse`; or a
+            sequence of expressions, whose function returns a tuple.
         parameters: numbers of the machine that are arguments: "gravity"; of a body
             "NAME.mass", "NAME.first_moment", "NAME.inertia", all ten "NAME.moments", of
             all bodies "moments"; of a joint "NAME.position", "NAME.placement",
@@ -144,13 +145,12 @@ def compile(
     """
     backend = check_backend(backend)
     check_model(model)
-    several = not isinstance(expression, Node)
+    several = not isinstance(expression, (Node, str))
     if several and not isinstance(expression, (list, tuple)):
         kind = type(expression).__name__
         raise InputError(f"compile: expected an expression, or a list of several, got {kind}")
-    expressions: tuple[Node, ...] = (
-        (expression,) if isinstance(expression, Node) else tuple(expression)
-    )
+    given = (expression,) if isinstance(expression, (Node, str)) else tuple(expression)
+    expressions: tuple[Node, ...] = tuple(map(as_expression, given))
     for one in expressions:
         if not isinstance(one, Node):
             raise InputError(f"compile: expected an expression, got {type(one).__name__}")

@@ -59,8 +59,14 @@ from phipsi.algebra.own import define, letter
 from phipsi.algebra.text.forms import add_form
 from phipsi.model.model import Point, point
 
+
+def _in_parentheses(x: Point) -> tuple:
+    """What is written of a point: its frame, and its position where that is not the origin."""
+    return (x.frame,) if x.position == (0.0, 0.0, 0.0) else (x.frame, x.position)
+
+
 # Points stand behind B, J, X and c, also in text: parse('J(point("tool"))').
-add_form("point", point, Point, lambda x: (x.frame, x.position))
+add_form("point", point, Point, _in_parentheses)
 add_form("Point", Point)
 
 __all__ = [

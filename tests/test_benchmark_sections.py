@@ -282,6 +282,24 @@ def test_line_without_an_algorithm_is_refused_and_shown_as_a_dash():
     assert [cell.strip() for cell in row.split("|")[3:7]] == ["-", "1.00", "-", "500"]
 
 
+def test_derived_line_without_an_algorithm_is_a_row_too(monkeypatch):
+    """Of the other ways the times are shown, and a dash in its place."""
+
+    class Unknown:
+        def __init__(self, expression):
+            self.result = (phi + psi.T).inv
+
+    monkeypatch.setattr(pp, "derive", Unknown)
+    monkeypatch.setattr(derivations, "interleave", Asked(as_it_reads=30.0, compiled=3.0))
+    found = derivations.measure_derivation("UR5", ROBOT.model, "Mass Mass^-1 T", 0.0)
+    ways = {derivations.READS, derivations.TYPED}
+    assert found.ratios == {} and set(found.micros) == ways
+    row = derivations.gain_table([found]).splitlines()[-1]
+    assert [x.strip() for x in row.split("|")[4:7]] == ["-", f"{found.flops['compiled']:,}", "-"]
+    assert derivations.line_of_gain(found) == "UR5, Mass Mass^-1 T: derived - us"
+    assert [bar.measured for bar in derivations.bars_of_gains([found])] == [None]
+
+
 def test_machines_are_those_asked_for():
     assert [name for name, _ in derivations.machines(plan.plan_of(["ur5"], True))] == ["UR5"]
     assert not list(derivations.machines(plan.plan_of(["talos"], True)))

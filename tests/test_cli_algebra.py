@@ -185,6 +185,52 @@ def test_points_are_named(capsys):
     assert lost.code == 1 and "left tip" in lost.err
 
 
+@pytest.mark.parametrize("text", ["B f0", "inv(Mass) J' f0", "J inv(Mass) J'", "f0", "T f0' c"])
+@pytest.mark.parametrize("seed", [(), ("--seed", 1)], ids=["at rest", "seed"])
+def test_points_that_are_not_named_are_asked_for_in_words_of_the_command(capsys, text, seed):
+    """The explanation is there; only its numbers are not."""
+    code, out, err = call(capsys, "explain", text, "--model", "puma560", *seed)
+    assert (code, err) == (0, "") and "Level 7: " in out
+    assert out.rstrip().endswith("for numbers, name points by --at") and "=..." not in out
+    told = json.loads(call(capsys, "explain", text, "--model", "puma560", *seed, "--json").out)
+    assert told["numbers"] == "for numbers, name points by --at"
+
+
+def test_points_of_a_letter_need_no_other_names(capsys):
+    """J('link6')* f0 has one point, and so f0 six numbers."""
+    words = ("--model", "puma560", "--seed", 2, "--json")
+    told = json.loads(call(capsys, "explain", "J('link6')' f0", *words).out)
+    arm, rng = pp.examples.puma560(), np.random.default_rng(2)
+    q, _, force = arm.random(rng), rng.normal(size=6), rng.normal(size=6)
+    expected = pp.as_matrix(arm, pp.parse("J('link6')' f0"), q, f0=force)
+    assert f"{expected[0]:.4g}"[:5] in told["numbers"]
+
+
+def test_level_alone_is_so_for_programs(capsys):
+    told = json.loads(call(capsys, "explain", "inv(Mass) T", "--level", 4, "--json").out)
+    assert [x["number"] for x in told["levels"]] == [4]
+    assert told["levels"][0]["text"].startswith("sweep 1")
+
+
+def test_what_cannot_be_drawn_is_explained_all_the_same(capsys, folder):
+    code, out, err = call(capsys, "explain", "inv(phi + psi')", "--svg", "a.svg")
+    assert code == 1 and "Level 3: " in out and "cannot invert `phi + psi.T`" in err
+    assert not (folder / "a.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("J", "error: B, J, X and c stand for points: name them by --at\n"),
+        ("f0", "error: the expression maps point space: name points by --at\n"),
+    ],
+)
+def test_points_to_draw_are_asked_for_too(capsys, folder, text, message):
+    words = ("--model", "puma560", "--svg", "a.svg", "--draw", "blocks")
+    code, _, err = call(capsys, "explain", text, *words)
+    assert (code, err) == (1, message) and not (folder / "a.svg").exists()
+
+
 def test_view_of_estimation_speaks_of_innovations(capsys):
     mechanics, estimation = (
         call(capsys, "explain", "inv(Mass) T", "--view", view).out
@@ -250,7 +296,10 @@ WRONG = {
     "model without check": (["derive", "M", "--model", "puma560"], "add --check"),
     "base without model": (["derive", "M", "--base", "free"], "are for a file of --model"),
     "no machine": (["derive", "M", "--check", "--model", "pumma560"], "did you mean 'puma560'"),
-    "no such point": (["derive", "J('tool') inv(Mass)", "--check"], "name one by --model"),
+    "no such point": (
+        ["derive", "J('tool') inv(Mass)", "--check", "--model", "puma560"],
+        "has no frame 'tool'",
+    ),
     "open, to explain": (["explain", "I"], "the space of `I` is open"),
     "no level": (["explain", "phi", "--level", "8"], "no level 8; there are 1 (the expression)"),
     "no drawing": (["explain", "phi", "--svg", "a.png"], "unknown suffix '.png'"),
@@ -279,6 +328,17 @@ def test_mistake_is_answered_in_one_line_and_leaves_nothing(capsys, folder, word
     assert ended.err.startswith("error: ") and ended.err.count("\n") == 1
     assert message in ended.err
     assert sorted(folder.rglob("*")) == before
+
+
+def test_machine_that_is_missing_is_asked_for_by_its_option(capsys, monkeypatch):
+    def refuse(*_, **__):
+        raise pp.SolveError(
+            "no random machine on which `x` can be evaluated; pass a model. It is 0"
+        )
+
+    monkeypatch.setattr(Derivation, "check", refuse)
+    code, _, err = call(capsys, "derive", INVERSE, "--check")
+    assert code == 1 and "can be evaluated; name one by --model. It is 0" in err
 
 
 def test_commands_run_as_users_type_them(folder):

@@ -3,20 +3,30 @@
 import numpy as np
 import pytest
 from derivations import CASES, FREE, IMPLICIT, MASS, WATER, A, W, without_tildes
+from hypothesis import given
+from hypothesis import strategies as st
+from random_expressions import evaluable
 
 import phipsi as pp
+from phipsi.algebra.identities.pick_offs import takes_a_joint
 from phipsi.algebra.node import Scaled
 from phipsi.algebra.rewriting.normal import are_equal
+from phipsi.algebra.spaces import BODY, JOINT, SCALAR
+from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
 from phipsi.explain.deriving.price import CARRIED, MEMORYLESS, price
 from phipsi.explain.deriving.trials import Trial, unmet
 from phipsi.lowering.cost import cost_of
 from phipsi.operators import (
+    HH,
+    B,
     C,
     D,
     E_phi,
     G,
     H,
+    HH_delta,
+    HH_s,
     I,
     J,
     Jm,
@@ -24,18 +34,24 @@ from phipsi.operators import (
     M,
     Mass,
     P,
+    S,
     T,
     V,
     b,
     beta_dot,
+    cross,
     f0,
     operator,
     phi,
     psi,
+    psi_tilde,
+    scalar,
     tau,
     tau_bar,
+    vector,
 )
 
+ENDS = [(s, t) for s in (BODY, JOINT, SCALAR) for t in (BODY, JOINT, SCALAR)]
 SOME = CASES["operational compliance"].expression
 
 
@@ -228,6 +244,125 @@ def test_a_wrong_identity_fails_its_check():
         pp.forget_identity("planted")
 
 
+@given(st.data())
+def test_random_expressions_are_derived_truly(data):
+    """Whatever is typed: what comes out means the same, step by step, on a random machine."""
+    source, target = data.draw(st.sampled_from(ENDS))
+    expression = data.draw(evaluable(source, target))
+    if expression.source is None:
+        expression = expression.at(BODY)
+    found = pp.derive(expression, bound=8)
+    checked = found.check(machines=1)
+    assert checked.ok, (found, checked)
+
+
+TRIVIAL = [  # said by the normal form already
+    *(f"symmetry of {x}" for x in ("M", "Jm", "R", "P", "D", "Mass", "Y", "Omega")),
+    "force cross product",
+    "Q is skew",
+]
+
+
+@pytest.mark.parametrize(
+    "equation", [x for x in pp.identities() if not takes_a_joint(x)], ids=lambda x: x.name
+)
+def test_every_identity_can_be_asked_for(equation):
+    """From one of its sides, or from the other; but for those that the normal form knows."""
+    found = [
+        pp.derive(side, using=equation.name, assume=equation.conditions, bound=20)
+        for side in (equation.left, equation.right)
+    ]
+    reached = any(equation in x.identities for x in found)
+    assert reached is (equation.name not in TRIVIAL)
+
+
+def test_identities_apply_to_named_joints_and_points():
+    """(2.14) of 000 for the elbow; Lemma 4 does not care about points."""
+    x = vector("x", "body")
+    found = pp.derive((HH_s("elbow") + HH_delta("elbow")) @ x)
+    assert found.result == HH("elbow") @ x
+    tool = pp.point("tool", (0.1, 0.2, 0.3))
+    assert B(tool) in pp.derive(J(tool) @ Mass.inv @ J(tool).T).result.factors
+    assert pp.derive(J("tool") @ Mass.inv @ T).check().ok
+
+
+def test_variables_stand_for_blocks_alone():
+    """Lemma 2.1 of 000 is about block-diagonal operators, so phi is not one of them."""
+    x, y = vector("x", "body"), vector("y", "body")
+    chains = {"assume": "serial chains"}
+    for inner in (phi, phi.T, x @ y.T):
+        assert not pp.derive(S @ inner @ S.T @ S @ x, **chains).steps
+        assert not pp.derive(S.T @ inner @ S @ S.T @ x, **chains).steps
+    assert pp.derive(S @ M @ S.T @ S @ x, **chains).result == S @ M @ x
+
+
+def test_like_terms_are_not_lost():
+    """(psi - I - I) has two of them, on the way as well."""
+    found = pp.derive((psi_tilde - I) @ (psi - I))
+    assert found.check().ok
+    assert pp.derive((psi_tilde - I) @ (psi - I), to=psi_tilde @ psi_tilde, bound=20).missing
+
+
+def test_inverses_of_propagators_are_steps():
+    """phi^-1 = I - E_phi, also within a product that is inverted."""
+    x = vector("x", "body")
+    assert pp.derive(phi.inv @ x).result == (I - E_phi) @ x
+    found = pp.derive((phi @ M @ phi.T).inv)
+    assert found.result == (I - E_phi).T @ M.inv @ (I - E_phi)
+    k = scalar("k")
+    assert pp.derive((k * Mass).inv @ T).after.inverses == 0
+
+
+def test_roundoff_of_numbers_and_zeros():
+    x = vector("x", "body")
+    found = pp.derive(0.1 * M @ x + 0.2 * M @ x - 0.3 * M @ x)
+    assert found.result == Scaled(0, M @ x)
+    assert not pp.derive(S[V] @ M @ V + cross[V].T @ M @ V).conditions
+
+
+def test_named_parts_stand_in_order(derived):
+    """Each is made of those before it."""
+    for name in CASES:
+        _, parts = derived(name).named
+        known: set = set()
+        for letter, part in parts.items():
+            used = {x for x in letters_of([part]) if x in parts}
+            assert used <= known
+            known.add(letter)
+
+
+def test_searches_end():
+    """Forward dynamics nested in itself: too much to look at, and that is said."""
+    nested = T
+    for _ in range(3):
+        nested = Mass.inv @ (T - C - nested)
+    assert not pp.derive(nested, bound=5).exhausted
+    deep = b
+    for _ in range(300):
+        deep = phi @ (M @ deep + b)
+    with pytest.raises(pp.InputError, match=r"nested too deeply|multiplied out"):
+        pp.derive(deep)
+
+
+# -- what a check sees -------------------------------------------------------------------
+
+
+def test_a_check_is_not_blinded_by_large_terms():
+    """Planted: H psi = H phi, beside a term that is larger by twelve digits."""
+    pp.add_identity("planted", H @ psi, H @ phi)
+    try:
+        x = vector("x", "body")
+        found = pp.derive(1e12 * (Jm @ T) + H @ psi @ x, using="planted")
+        assert not found.check().ok
+    finally:
+        pp.forget_identity("planted")
+
+
+def test_a_check_knows_that_nothing_is_left():
+    """V* b = 0: the gyroscopic force has no power; roundoff is no mistake."""
+    assert pp.derive(V.T @ (scalar("k") * b)).check().ok
+
+
 # -- to, using, without, bounds ----------------------------------------------------------
 
 
@@ -388,6 +523,8 @@ def test_prices_say_what_they_count(expression, text):
         ((SOME,), {"without": ["Lema 4"]}, "no identity 'Lema 4'"),
         ((SOME,), {"using": "Lemma 4", "without": "Lemma 4"}, "both in using and in without"),
         ((SOME,), {"assume": "serial"}, "assume: no condition 'serial'"),
+        ((SOME,), {"assume": 5}, "assume: expected conditions, got 5"),
+        ((SOME,), {"assume": None}, "assume: expected conditions, got None"),
         ((SOME,), {"bound": 0}, "bound: expected a whole number above 0, got 0"),
         ((SOME,), {"bound": True}, "bound: expected a whole number above 0, got True"),
         (("H phi @",), {}, "column"),
@@ -407,8 +544,11 @@ def test_bad_checks_are_refused(derived):
     found = derived("operational compliance")
     with pytest.raises(pp.InputError, match="check: expected a Model, got str"):
         found.check("puma560")
-    with pytest.raises(pp.InputError, match="machines: expected a whole number above 0, got 0"):
+    with pytest.raises(pp.InputError, match="machines: expected a whole number from 1 on, got 0"):
         found.check(machines=0)
+    for seed in ("a", -5):
+        with pytest.raises(pp.InputError, match="seed: expected a whole number from 0 on"):
+            found.check(seed=seed)
     named = pp.derive(J(pp.point("gripper")) @ Mass.inv @ J(pp.point("gripper")).T)
     assert named.check().ok  # random machines have what is named
     with pytest.raises(pp.InputError, match="gripper"):

@@ -84,7 +84,7 @@ def test_predicted_loss_of_digits_bounds_the_error_of_forward_dynamics():
 def test_diagnosis_is_a_sequence_of_findings():
     found = diagnose(planted(), Q)
     assert isinstance(found, Diagnosis) and all(isinstance(each, Finding) for each in found)
-    assert len(found) == 14 and found[0] is found["own inertias"]
+    assert len(found) == 17 and found[0] is found["own inertias"]
     assert [each.measure for each in found[1:3]] == ["loads", "joint maps"]
     with pytest.raises(pp.InputError, match="no measure 'pivot'; did you mean 'pivots'"):
         found["pivot"]
@@ -94,9 +94,9 @@ def test_table_has_a_row_for_each_measure_and_a_sentence_for_each_fault():
     found = diagnose(planted(b2={"mass": 1e-12, "inertia": (1e-13,) * 3}), Q)
     text = str(found)
     first, header, *rows = text.splitlines()
-    assert first == "planted: of 14 measures digits lost: 1; see loads, body 'b2'"
+    assert first == "planted: of 17 measures digits lost: 1; see loads, body 'b2'"
     assert header.split() == ["measure", "worst", "at", "value", "verdict", "formula"]
-    assert sum("fine" in row for row in rows) == 13
+    assert sum("fine" in row for row in rows) == 16
     assert sum(row.startswith("- loads: digits lost: 13 of 16; body 'b2'") for row in rows) == 1
     assert max(map(len, text.splitlines())) <= 100
     assert repr(found) == f"<Diagnosis {first}>"
@@ -105,7 +105,7 @@ def test_table_has_a_row_for_each_measure_and_a_sentence_for_each_fault():
 def test_summary_of_a_healthy_machine_tells_the_worst():
     found = diagnose(planted(), Q)
     assert found.summary == (
-        "planted: all 14 measures are fine, 1 of 16 digits lost at most, by conditioning"
+        "planted: all 17 measures are fine, 1 of 16 digits lost at most, by conditioning"
     )
     assert found.worst.measure == "conditioning"
 

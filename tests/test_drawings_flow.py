@@ -13,11 +13,15 @@ from phipsi.explain.drawings import draw_dataflow
 from phipsi.explain.drawings.colours import ANTICAUSAL, CAUSAL, KEPT
 from phipsi.explain.drawings.flow import flow_of
 from phipsi.explain.drawings.labels import Labels
+from phipsi.explain.levels.in_letters import in_letters
 from phipsi.lowering.program import Life, lifetimes
-from phipsi.operators import C, H, J, Jm, M, Mass, T, V, beta_dot, f, phi
+from phipsi.operators import C, H, J, Jm, M, Mass, T, V, beta, beta_dot, f, f0, phi
 
 PUMA, SPACECRAFT = pp.examples.puma560(), pp.examples.spacecraft()
 FD, ID, LAMBDA = Mass.inv @ (T - C), H @ f + Jm @ beta_dot, J @ Mass.inv @ J.T
+
+
+UNREAD = ("vectors: cancels", "matrices: blockdiag of E_phi")  # zero, whatever is given
 
 
 def check_flow(program):
@@ -40,7 +44,10 @@ def test_what_is_drawn_as_passed_and_kept_is_so_in_the_program(expression, model
     assert green == {flat(x) for x in labels.listed(kept)}
     on_edges = [x for x in words if x.color in (CAUSAL, ANTICAUSAL)]
     shown = {part for x in on_edges for part in listed(x.text)} - {"tip to base", "base to tip"}
-    assert shown == {flat(x) for x in labels.listed(passed)}
+    sent = {flat(x).replace("\u00a0", " ") for x in labels.handed(passed)}
+    together = " ".join(x.text for x in on_edges).replace("\u00a0", " ")
+    assert all(x in together for x in sent)
+    assert all(any(part in x for x in sent) for part in shown)  # long ones take several lines
 
 
 def listed(text):
@@ -74,6 +81,37 @@ def test_forward_dynamics_has_three_sweeps_of_known_flow():
     assert any("φ P⁺ φ*" in x for x in texts)
     assert "G, ν" in texts and "q, β, gravity" in texts and "T" in texts
     assert texts.count("result") == 1
+
+
+def test_edges_say_what_is_sent_and_not_what_becomes_of_it():
+    """z(k) is the sum of phi(k,c) [z(c) + G(c) eps(c)]: a child sends its term, not z."""
+    told = [x.text.replace("\u00a0", " ") for x in words_of(draw_dataflow(FD)) if x.color == CAUSAL]
+    sent = {flat(part) for text in told for part in listed(text)}
+    assert sent == {"tip to base", "φ f", "φ P⁺ φ*", "φ [z + G ε]"}
+
+
+def test_everything_that_a_function_takes_enters_some_sweep():
+    """And nothing else does: q, v, free letters and points, as `inputs` has them."""
+    for name, expression in MARKET.items():
+        try:
+            function = pp.compile(PUMA, expression, backend="numpy")
+        except LoweringError:
+            continue
+        program = make_program([expression])
+        flow, labels = flow_of(program), Labels(program)
+        entering = {x for sweep in flow.sweeps for x in labels.entering(sweep.enters)}
+        free = set() if name in UNREAD else {in_letters(x.name) for x in program.free}
+        assert entering - {"q", "β", "gravity"} == free, name
+        assert ("β" in entering) == ("v" in function.varying), name
+        assert any(x.at_points for x in flow.sweeps) == ("points" in function.inputs), name
+
+
+def test_points_are_drawn_as_entering():
+    for expression in (LAMBDA, J @ beta, Mass.inv @ (T - J.T @ f0)):
+        texts = [x.text for x in words_of(draw_dataflow(expression, SPACECRAFT))]
+        assert any("points" in listed(x) for x in texts)
+    fixed = draw_dataflow(J(pp.point("left tip")) @ beta, SPACECRAFT)
+    assert not any("points" in x.text for x in words_of(fixed))
 
 
 def test_dataflow_shows_every_body_and_edge():

@@ -9,7 +9,9 @@ from matplotlib.mathtext import MathTextParser
 from random_expressions import typed_expressions
 from symbols import TIP, A, k, m, x
 
+import phipsi as pp
 from phipsi.algebra.text.spelling import escape, in_latex, in_unicode, unescape
+from phipsi.errors import SpaceError
 from phipsi.operators import (
     HH,
     B,
@@ -43,6 +45,7 @@ from phipsi.operators import (
     beta,
     beta_dot,
     blockdiag,
+    c,
     cross,
     f0,
     gravity,
@@ -98,6 +101,17 @@ LOOKS = [
         "J(point('body0', (0.1, -0.2, 0.3)))*",
         r"J\left(\operatorname{point}(\text{body0}, (0.1, -0.2, 0.3))\right)^{*}",
     ),
+    (
+        J(pp.point("tool")) @ beta,
+        "J(point('tool')) β",
+        r"J\left(\operatorname{point}(\text{tool})\right) \beta",
+    ),
+    (
+        B(pp.point("tool", (-0.0, 0, 0)), pp.point("tool", (0, 0, 1e-9))).T,
+        "B(point('tool'), point('tool', (0.0, 0.0, 1e-09)))*",
+        r"B\left(\operatorname{point}(\text{tool}), "
+        r"\operatorname{point}(\text{tool}, (0.0, 0.0, 1e-09))\right)^{*}",
+    ),
     (B((1, "a", None)), "B((1, 'a', None))", r"B\left((1, \text{a}, \text{None})\right)"),
     # numbers and scalars
     (0.5 * beta.T @ Mass @ beta, "½ β* ℳ β", r"\frac{1}{2} \beta^{*} \mathcal{M} \beta"),
@@ -122,6 +136,92 @@ LOOKS = [
 def test_expressions_look_as_in_the_papers(expression, unicode, latex):
     assert expression.unicode() == unicode
     assert expression.latex() == latex
+
+
+def test_points_are_read_back_also_those_at_the_origin():
+    for at in [(0, 0, 0), (-0.0, 0, 0), (0, 0, 1e-9), (0.1, -0.2, 0.3)]:
+        expression = J(pp.point("tool", at)) @ beta + c(pp.point("it's"))
+        for text in (str(expression), expression.unicode(), expression.latex()):
+            assert pp.parse(text) == expression
+
+
+# -- expressions in expressions --------------------------------------------------------------
+
+DEEP = 3000  # levels, three times as many as Python's own stack may have
+
+# A level around an expression, the innermost expression; then as Python, in plain text and in
+# LaTeX: what a level adds before, the innermost, what a level adds behind.
+LEVELS = {
+    "sums of products": (
+        lambda e: phi @ (M @ e + b),
+        b,
+        ("phi @ (M @ ", "b", " + b)"),
+        ("φ (M ", "b", " + b)"),
+        (r"\phi \left(M ", "b", r" + b\right)"),
+    ),
+    "differences": (
+        lambda e: b - (e + a),
+        b,
+        ("b - (", "b", " + a)"),
+        ("b − (", "b", " + a)"),
+        (r"b - \left(", "b", r" + a\right)"),
+    ),
+    "scalars": (
+        lambda e: k * e,
+        k * M,
+        ("k * (", "k * M", ")"),
+        ("k · (", "k · M", ")"),
+        (r"k\,\left(", r"k\,M", r"\right)"),
+    ),
+    "numbers": (
+        lambda e: (2 * e) @ phi,
+        (2 * ((2 * M) @ phi)) @ phi,
+        ("2 * (", "2 * (2 * M @ phi) @ phi", ") @ phi"),
+        ("(2 · ", "(2 · 2 M φ) φ", ") φ"),
+        (r"\left(2\,", r"\left(2 \cdot 2 M \phi\right) \phi", r"\right) \phi"),
+    ),
+    "roots": (
+        lambda e: e.sqrt,
+        D.sqrt,
+        ("", "D.sqrt", ".sqrt"),
+        ("", "D^½", "^½"),
+        (r"\left(", "D^{1/2}", r"\right)^{1/2}"),
+    ),
+    "brackets": (
+        lambda e: Q[e] @ V,
+        V,
+        ("Q[", "V", "] @ V"),
+        ("Q[", "V", "] V"),
+        (r"\mathcal{Q}\left[", "V", r"\right] V"),
+    ),
+    "block diagonals": (
+        blockdiag,
+        M,
+        ("blockdiag(", "M", ")"),
+        ("blockdiag(", "M", ")"),
+        (r"\operatorname{blockdiag}\left(", "M", r"\right)"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEVELS)
+def test_expressions_of_any_depth_are_written(case):
+    put_around, expression, *looks = LEVELS[case]
+    for _ in range(DEEP):
+        expression = put_around(expression)
+    texts = str(expression), expression.unicode(), expression.latex()
+    for text, (before, innermost, behind) in zip(texts, looks, strict=True):
+        is_as_expected = text == before * DEEP + innermost + behind * DEEP
+        assert is_as_expected, text[:200]  # not the whole: pytest would compare sign by sign
+
+
+def test_the_error_of_a_deep_expression_quotes_it():
+    expression = b
+    for _ in range(DEEP):
+        expression = phi @ (M @ expression + b)
+    with pytest.raises(SpaceError) as caught:
+        T.T @ expression
+    assert f"in `T.T @ {expression}`" in str(caught.value)
 
 
 # The user's names: name, in plain text, in LaTeX.

@@ -61,7 +61,7 @@ def test_checks_and_laws_hold(shown):
 
 
 def test_levels_and_drawings_are_all_there(shown):
-    assert [x for x in range(1, 8) if f"Level {x}: " in shown] == [1, 3, 4, 5, 6, 7]
+    assert {1, 3, 4, 5, 6, 7} <= {x for x in range(1, 8) if f"Level {x}: " in shown}
     assert shown.count("<svg") == 2
     assert "Kalman gain" in shown
 

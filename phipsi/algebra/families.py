@@ -6,7 +6,9 @@ L (I - E)^-1 W (I - E)^-* L* + N, with symmetric W and N, has such letters of it
     P = W + blockdiag(E tau_bar P E*)        D = L P L* + N        G = P L* D^-1
     tau_bar = I - G L        K = E G        psi = (I - E tau_bar)^-1
 
-They are the same letters, with the family that they belong to as argument.
+They are the same letters, with the family that they belong to as argument. Of bodies with
+another inertia, or joints with another term than the rotors, they are typed in brackets:
+`psi[M + M_a]`, `D[M, Jm + N]`.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.node import Identity, Node, Symbol, add
+from phipsi.algebra.node import Identity, Node, Scaled, Symbol, add
+from phipsi.algebra.rewriting.normal import are_equal, tidied
 from phipsi.algebra.spaces import BODY, JOINT, Causality
+from phipsi.errors import SpaceError
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,10 +81,17 @@ class Family:
         """What the family is made of."""
         return (self.L, self.E, self.W, *(() if self.N is None else (self.N,)))
 
-    def __repr__(self) -> str:
+    @property
+    def in_brackets(self) -> tuple[Node | int, ...] | None:
+        """What is typed in brackets behind a letter; None for what has to be told otherwise."""
         if self.L != op.H or op.E_phi != self.E:
-            return ", ".join(map(str, self.parts))
-        return str(self.W) if op.Jm == self.N else f"{self.W}, {self.N or 0}"
+            return None
+        if self.N is None:
+            return self.W, 0
+        return (self.W,) if op.Jm == self.N else (self.W, self.N)
+
+    def __repr__(self) -> str:
+        return ", ".join(map(str, self.in_brackets or self.parts))
 
 
 MASS = Family(op.H, op.E_phi, op.M, op.Jm)
@@ -89,3 +100,30 @@ MASS = Family(op.H, op.E_phi, op.M, op.Jm)
 def family_of(letter: Symbol) -> Family:
     """The family that P, D, G or tau_bar belongs to."""
     return letter.arguments[0] if letter.arguments else MASS
+
+
+def of_inertia(letter: Symbol, *given: Node | int) -> Symbol:
+    """P, D, G, tau_bar, K or psi of H phi W phi* H* + N.
+
+    Args:
+        letter: of the mass operator.
+        given: W, and N where it is not Jm; 0 for none.
+    """
+    W, N = (*given, op.Jm)[:2] if given else (None, None)
+    if isinstance(N, (int, float)) and N == 0:
+        N = Scaled(0, op.Jm)
+    if len(given) > 2 or not isinstance(W, Node) or not isinstance(N, Node):
+        raise SpaceError(f"{letter}[...]: expected an inertia W, or W and a term N in joint space")
+    for name, part, space in (("W", W.at(BODY), BODY), ("N", N.at(JOINT), JOINT)):
+        is_one = part.source is part.target is space and part.causality is Causality.MEMORYLESS
+        if not is_one or not are_equal(part, part.T):
+            raise SpaceError(
+                f"cannot take {letter}[{', '.join(map(str, given))}]\n  {name} is `{part}`; "
+                f"expected a block-diagonal operator of {space} that is its own star, such as "
+                f"{'M' if space is BODY else 'Jm'}"
+            )
+    is_zero = isinstance(N, Scaled) and N.factor == 0
+    family = Family(op.H, op.E_phi, tidied(W.at(BODY)), None if is_zero else tidied(N.at(JOINT)))
+    if letter.name in (op.K.name, op.psi.name):
+        return getattr(family, letter.name) if family != MASS else letter
+    return family.letter(letter)

@@ -67,6 +67,16 @@ class _Callable(Symbol):
         return Symbol(self.name, self.source, self.target, self.causality, arguments, definition)
 
 
+class _Articulated(Symbol):
+    """A letter of articulated bodies, which may be that of another inertia: `psi[M + M_a]`."""
+
+    def __getitem__(self, inertia: Node | tuple[Node, Node | int]) -> Symbol:
+        """The same letter of H phi W phi* H* + N: `D[W]` with the rotors Jm for N, or `D[W, N]`."""
+        from phipsi.algebra.families import of_inertia
+
+        return of_inertia(self, *(inertia if isinstance(inertia, tuple) else (inertia,)))
+
+
 class _Shift(Symbol):
     """S, which also opens the bracket S[x]."""
 
@@ -85,11 +95,11 @@ def _with_arguments(node: Node, arguments: tuple) -> Node:
     return node.rebuild(tuple(_with_arguments(child, arguments) for child in node.children))
 
 
-def _define(name: str, definition: Node) -> Symbol:
+def _define(name: str, definition: Node, kind: type[Symbol] = Symbol) -> Symbol:
     """A letter that stands for a formula, typed by it."""
     source, target = definition.source, definition.target
     assert source is not None and target is not None
-    return Symbol(name, source, target, definition.causality, definition=definition)
+    return kind(name, source, target, definition.causality, definition=definition)
 
 
 def _vector(name: str, space: Space, free: bool = False) -> Symbol:
@@ -119,14 +129,14 @@ R = Symbol("R", BODY, BODY)  # M = R - blockdiag(E_phi R E_phi*) [000 (5.44)]
 
 # -- articulated bodies ----------------------------------------------------------------
 
-P = Symbol("P", BODY, BODY)  # M = P - E_phi (tau_bar P) E_phi* [002 (3.1)]
-D = _define("D", H @ P @ H.T + Jm)  # [002 (3.2)]
-G = _define("G", P @ H.T @ D.inv)  # [002 (3.2)]
+P = _Articulated("P", BODY, BODY)  # M = P - E_phi (tau_bar P) E_phi* [002 (3.1)]
+D = _define("D", H @ P @ H.T + Jm, _Articulated)  # [002 (3.2)]
+G = _define("G", P @ H.T @ D.inv, _Articulated)  # [002 (3.2)]
 tau = _define("tau", G @ H)  # [002 (3.2)]
-tau_bar = _define("tau_bar", I - tau)  # [002 (3.2)]
-K = _define("K", E_phi @ G)  # [002 (3.2)]
+tau_bar = _define("tau_bar", I - tau, _Articulated)  # [002 (3.2)]
+K = _define("K", E_phi @ G, _Articulated)  # [002 (3.2)]
 E_psi = _define("E_psi", E_phi @ tau_bar)  # [002 (3.2)]
-psi = _define("psi", (I - E_psi).inv)  # [002 (3.3)]
+psi = _define("psi", (I - E_psi).inv, _Articulated)  # [002 (3.3)]
 psi_tilde = _define("psi_tilde", psi - I)
 Omega = _define("Omega", psi.T @ H.T @ D.inv @ H @ psi)  # [002 (3.10)]
 Y = Symbol("Y", BODY, BODY)  # H* D^-1 H = Y - blockdiag(E_psi* Y E_psi)
@@ -242,15 +252,27 @@ LETTERS: dict[str, Node | Opener] = {
 }
 
 
+ARGUMENTS = {  # of functions that take values of symbols by name
+    "as_matrix and of compiled functions": (
+        "q",
+        "v",
+        "axes",
+        "points",
+        "model",
+        "expression",
+        "out",
+    ),
+    "explain and of drawings": ("view", "inspect", "factors"),
+}
+
+
 def own_name(name: str) -> str:
     """A name for a symbol of the user's; InputError if it is none, or taken."""
     if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
         raise InputError(f"a symbol needs a name that is an identifier, got {name!r}")
     if name in LETTERS:
         raise InputError(f"the name {name!r} is a letter of the algebra; choose another one")
-    if name in ("q", "v", "axes", "points", "model", "expression", "out"):
-        raise InputError(
-            f"the name {name!r} is an argument of as_matrix and of compiled functions; "
-            "choose another one"
-        )
+    for functions, arguments in ARGUMENTS.items():
+        if name in arguments:
+            raise InputError(f"the name {name!r} is an argument of {functions}; choose another one")
     return name

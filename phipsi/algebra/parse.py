@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.text.names import Names
-from phipsi.algebra.text.parser import Parser
+from phipsi.errors import SpaceError
 
 
 def parse(text: str, symbols: Mapping[str, Node] | Iterable[Symbol] = ()) -> Node:
@@ -36,4 +37,29 @@ def parse(text: str, symbols: Mapping[str, Node] | Iterable[Symbol] = ()) -> Nod
     >>> parse("phi A phi'", symbols=[operator("A", "body", "body")])
     phi @ A @ phi.T
     """
-    return Parser(text, Names(symbols)).whole()
+    from phipsi.algebra.text.names import Names  # a language of its own, and rarely spoken
+    from phipsi.algebra.text.parser import Parser
+
+    if isinstance(text, str):
+        _refuse_daggers(text)
+    try:
+        return Parser(text, Names(symbols)).whole()
+    except SpaceError as error:
+        if re.search(r"\btau\b(?!_bar)|τ(?!̄)", text):
+            raise SpaceError(f"{error}\n  Joint forces are T here; tau is G H.") from None
+        raise
+
+
+def _refuse_daggers(text: str) -> None:
+    """A dagger is the adjoint in some books and the pseudo-inverse in others."""
+    from phipsi.algebra.text.place import failure
+
+    found = re.search(r"†|\\dagger(?![A-Za-z])", text)
+    if found:
+        advice = "the adjoint is ', the pseudo-inverse of J is J' (J J')^-1"
+        raise failure(f"a dagger has two meanings: {advice}", text, found.span())
+
+
+def as_expression(given: Any) -> Any:
+    """A text as the expression that it says; anything else as it is."""
+    return parse(given) if isinstance(given, str) else given

@@ -11,18 +11,20 @@ from cyclopts import Parameter
 
 from phipsi.algebra.node import Node
 from phipsi.algebra.parse import parse
-from phipsi.algebra.spaces import JOINT
+from phipsi.algebra.spaces import JOINT, POINTS
 from phipsi.algebra.walk import letters_of
+from phipsi.cli.failures import with_options
 from phipsi.cli.machine import AS_WRITTEN, Reading, read_machine
 from phipsi.cli.outputs import checked_place
 from phipsi.cli.screen import Screen, print_json, working
 from phipsi.cli.whole import Whole
 from phipsi.errors import InputError
+from phipsi.lowering.letters import SPATIAL
 from phipsi.model.model import Model, Point, point
 
 if TYPE_CHECKING:
     from phipsi.explain.drawings import Drawing
-    from phipsi.explain.levels.explanation import Explanation
+    from phipsi.explain.levels.explanation import Explanation, Level
 
 
 def explain(
@@ -67,13 +69,15 @@ def explain(
 
     with working("explaining"):
         found = explained(node, machine, view=view, points=points, **state)
-        shown = found if level is None else found.level(level)
-        drawing = None if svg is None else _drawn(draw, node, machine, points, state)
+        levels = found.levels if level is None else (found.level(level),)
     if json:
-        print_json(_as_json(node, found))
+        print_json(_as_json(node, found, levels))
     else:
-        Screen().print(str(shown), soft_wrap=True)
-    if drawing is not None:
+        shown = found if level is None else levels[0]
+        Screen().print(with_options(str(shown)), soft_wrap=True)
+    if svg is not None:  # what cannot be drawn has been explained all the same
+        with working("drawing"):
+            drawing = _drawn(draw, node, machine, points, state)
         drawing.save(str(svg))
         if not json:
             Screen().print(f"\nwrote {svg}: {drawing.title}", soft_wrap=True)
@@ -105,14 +109,20 @@ def _check(
 
 
 def _state(model: Model, node: Node, points: int, seed: int | None) -> dict[str, Any]:
-    """q, v and the free letters: random by the seed; without one the machine rests."""
+    """q, v and the free letters: random by the seed; without one the machine rests.
+
+    Where points are neither named nor in the letters, nothing has a size, and no letter a value.
+    """
     rng = np.random.default_rng(seed)
     joint_space = sum(joint.kind.nv for joint in model.joints)
-    sizes = {
-        x.name: joint_space if x.target is JOINT else 6 * points
-        for x in letters_of([node])
-        if x.free
-    }
+    letters = letters_of([node])
+    places = [x.arguments for x in letters if POINTS in (x.source, x.target) and not x.free]
+    count = points or max(map(len, places), default=0)
+    free = [x for x in letters if x.free]
+    bare = not points and not all(places)
+    if bare or (not count and any(x.target is POINTS for x in free)):
+        free = []
+    sizes = {x.name: joint_space if x.target is JOINT else SPATIAL * count for x in free}
     if seed is None:
         return {name: np.zeros(size) for name, size in sizes.items()}
     state = {"q": model.random(rng), "v": rng.normal(size=model.nv)}
@@ -130,11 +140,11 @@ def _drawn(
     return draw_blocks(node, model, points=points, **given)
 
 
-def _as_json(node: Node, found: Explanation) -> dict[str, Any]:
+def _as_json(node: Node, found: Explanation, levels: Sequence[Level]) -> dict[str, Any]:
     return {
         "expression": str(node),
         "view": found.view,
-        "levels": [{"number": x.number, "title": x.title, "text": x.text} for x in found.levels],
+        "levels": [{"number": x.number, "title": x.title, "text": x.text} for x in levels],
         "quantities": [
             {
                 "name": x.name,
@@ -146,5 +156,5 @@ def _as_json(node: Node, found: Explanation) -> dict[str, Any]:
             for x in found.parts
         ],
         "cost": found.cost,
-        "numbers": found.numbers or None,
+        "numbers": with_options(found.numbers) or None,
     }

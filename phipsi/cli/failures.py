@@ -23,6 +23,7 @@ from phipsi.errors import PhipsiError
 
 FINE, WRONG, MISUSED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 
+POINTS = re.escape("points=[pp.point(...), ...]")
 # What errors of the library call an option, and what it is called here.
 OPTIONS = {
     r"\blosses=False\b": "--no-losses",
@@ -36,6 +37,9 @@ OPTIONS = {
     r" Pass your own by symbols=\[\.\.\.\]": "",
     r"\bbound=": "--bound ",
     r"\bpass a model\b": "name one by --model",
+    r"\bfor numbers, pass (?:\w+=\.\.\., )*points=\.\.\.": "for numbers, name points by --at",
+    rf"\bpass {POINTS} or write {re.escape('B(pp.point(...))')}": "name them by --at",
+    rf"\bpass {POINTS}": "name points by --at",
 }
 PLACE = "\n  at column "  # begins what points at a place in the expression
 INTEGRATORS = r"\bintegrator=('\w+'(?: or '\w+')*)"

@@ -104,19 +104,13 @@ def sample_force(
     if one that follows carries nothing, that is factored densely.
 
     Args:
-        model: the machine.
-        q: configuration, (*batch, nq).
-        rng: a NumPy generator, or the seed of one; None for numbers that nobody can repeat.
-        size: how many draws for each q: a number or a shape; None for one, without an axis.
-        backend: that of `pp.compile`.
+        model, q, rng, size, backend: as those of `sample_velocity`.
 
     Returns:
-        (*size, *batch, nv); each draw is independent of the others.
+        (*size, *batch, nv), as there.
 
     Raises:
-        InputError: for arguments of wrong shape, type or value.
-        ModelError: the machine has loops; says how to go on.
-        SolveError: if nothing resists the motion of some joint; names it.
+        InputError, ModelError, SolveError: as there.
 
     >>> import phipsi as pp
     >>> arm = pp.examples.planar_arm(2)

@@ -28,6 +28,7 @@ from phipsi.algebra.node import (
     Transpose,
 )
 from phipsi.algebra.own import MachineLetter
+from phipsi.algebra.parse import as_expression
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Causality, Space
 from phipsi.algebra.walk import made_of, walk
 from phipsi.errors import InputError, SolveError, name_choices
@@ -52,7 +53,7 @@ BRACKETS = {
 
 def as_matrix(
     model: Model,
-    expression: Node,
+    expression: Node | str,
     q: ArrayLike,
     v: ArrayLike | None = None,
     axes: str = "link",
@@ -67,7 +68,7 @@ def as_matrix(
 
     Args:
         model: the machine.
-        expression: of the letters of `phipsi.operators`.
+        expression: of the letters of `phipsi.operators`, or as text for `pp.parse`.
         q: (*batch, nq); complex numbers pass, for derivatives by a complex step.
         v: (*batch, nv), needed where speeds appear.
         axes: "link" for the link frames; "world" for the inertial axes in which
@@ -97,6 +98,7 @@ def as_matrix(
     """
     if not isinstance(model, Model):
         raise InputError(f"as_matrix: expected a Model, got {type(model).__name__}")
+    expression = as_expression(expression)
     if not isinstance(expression, Node):
         raise InputError(f"as_matrix: expected an expression, got {type(expression).__name__}")
     if expression.source is None:

@@ -11,8 +11,8 @@ from functools import reduce
 from math import prod
 
 from phipsi.algebra import operators as op
+from phipsi.algebra import stars
 from phipsi.algebra.node import (
-    Bracket,
     Diagonal,
     Identity,
     Inverse,
@@ -29,53 +29,39 @@ from phipsi.algebra.node import (
 from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, Causality, Space
 
-SELF_ADJOINT = {"M", "P", "R", "D", "Jm", "Y", "P_plus"}  # letters that are their own star
-SWAPPED = {"S": "cross", "cross": "S", "Q": "Q"}  # S[x]* = -x~, Q[x]* = -Q[x]
+OWN_STARS = {"P_plus"}  # letters of the lowering that are their own star
 
 
 # -- stars -----------------------------------------------------------------------------
 
 
 def is_self_adjoint(letter: Symbol) -> bool:
-    """Whether a letter is its own star: M and the like, and a user's that was said to be."""
-    if isinstance(letter, MachineLetter):
-        return letter.symmetric
-    return letter.name in SELF_ADJOINT and not letter.free
+    """Whether a letter is its own star, one that only the lowering knows among them."""
+    if isinstance(letter, MachineLetter) or letter.free:
+        return stars.is_self_adjoint(letter)
+    return letter.name in OWN_STARS or stars.is_self_adjoint(letter)
 
 
 def transposed(node: Node) -> Node:
     """A*, the stars on letters."""
-    if node.is_scalar:
-        return node
-    match node:
-        case Sum():
-            return reduce(add, map(transposed, node.children))
-        case Product():
-            return reduce(compose, map(transposed, reversed(node.children)))
-        case Scaled():
-            return scale(node.factor, transposed(node.children[-1]))
-        case Inverse():
-            return Inverse(transposed(node.children[0]))
-        case Diagonal():
-            return Diagonal(transposed(node.children[0]))
-        case Bracket():
-            return -Bracket(SWAPPED[node.name], node.children[0])
-        case Symbol() if is_self_adjoint(node):
-            return node
-        case MachineLetter():
-            return transpose(node)
-        case Symbol() if node.free:
-            return transpose(node)
-        case Symbol() if node.name in ("composite", "carried"):  # of (E, W, F); see `words`
-            E, W, F = node.arguments
-            return Symbol(node.name, BODY, BODY, arguments=(F, transposed(W), E))
-        case Symbol() if node.name == "carried_to_base":
-            return Symbol(node.name, BASE, BASE, arguments=(transposed(node.arguments[0]),))
-        case Symbol() if node.name == "loaded":  # B A B*; see `load_points`
-            B, A = node.arguments
-            return Symbol(node.name, BODY, BODY, arguments=(B, transposed(A)))
-        case _:
-            return transpose(node)
+    return stars.starred(node, _star_of_letter)
+
+
+def _star_of_letter(letter: Symbol) -> Node:
+    if is_self_adjoint(letter):
+        return letter
+    if letter.free or isinstance(letter, MachineLetter):
+        return transpose(letter)
+    match letter.name:
+        case "composite" | "carried":  # of (E, W, F); see `words`
+            E, W, F = letter.arguments
+            return Symbol(letter.name, BODY, BODY, arguments=(F, transposed(W), E))
+        case "carried_to_base":
+            return Symbol(letter.name, BASE, BASE, arguments=(transposed(letter.arguments[0]),))
+        case "loaded":  # B A B*; see `load_points`
+            B, A = letter.arguments
+            return Symbol(letter.name, BODY, BODY, arguments=(B, transposed(A)))
+    return transpose(letter)
 
 
 # -- what an expression is -------------------------------------------------------------

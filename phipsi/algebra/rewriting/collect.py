@@ -8,7 +8,7 @@ A sum has several such forms; `forms_of` gives them all, and who knows costs cho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from phipsi.algebra.node import Identity, Node, Product, Scaled, Sum, Transpose, transpose
@@ -21,12 +21,13 @@ from phipsi.algebra.rewriting.normal import (
     joined,
     polynomial,
     spelled,
-    starred,
     summed,
     taken_apart,
     tidied,
+    totals,
 )
 from phipsi.algebra.spaces import SCALAR
+from phipsi.algebra.stars import starred
 
 Term = tuple[Number, tuple[Node, ...], tuple[Node, ...]]  # number, scalars, factors
 
@@ -40,8 +41,8 @@ def forms_of(node: Node) -> Iterator[Node]:
         terms = [taken_apart(x) for x in _expanded(node, whole).terms]
         if len(terms) > 1 or whole:
             left, right = from_left(terms), from_right(terms)
-            yield _within(from_right(_terms(left)))
-            yield _within(from_left(_terms(right)))
+            yield tidied(_within(from_right(_terms(left))))
+            yield tidied(_within(from_left(_terms(right))))
 
 
 @lru_cache(maxsize=20_000)
@@ -57,17 +58,19 @@ def _expanded(node: Node, whole: bool) -> Node:
 
 
 def _vectors_multiplied_out(node: Node) -> Polynomial:
-    result: Polynomial = {}
+    return totals(_vector_words(node))
+
+
+def _vector_words(node: Node) -> Iterator[tuple[Word, Number]]:
     for term in node.terms:
         number, scalars, factors = taken_apart(term)
         last = factors[-1]
-        parts: Polynomial = {Word((), (last,)): 1}
+        parts: Iterable[tuple[Word, Number]] = [(Word((), (last,)), 1)]
         if isinstance(last, Sum) and (last.source is SCALAR or len(factors) == 1):
-            parts = _vectors_multiplied_out(last)
-        for word, own in parts.items():
+            parts = _vectors_multiplied_out(last).items()
+        for word, own in parts:
             key = Word((*scalars, *word.scalars), (*factors[:-1], *word.factors))
-            result[key] = result.get(key, 0) + number * own
-    return {word: number for word, number in result.items() if number != 0}
+            yield key, number * own
 
 
 def _within(node: Node) -> Node:

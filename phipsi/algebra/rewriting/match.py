@@ -29,14 +29,15 @@ from phipsi.algebra.rewriting.normal import (
     atoms_of,
     chained,
     joined,
-    spelled,
-    starred,
     summed,
     taken_apart,
+    term_of,
     tidied,
     words_of,
 )
 from phipsi.algebra.rewriting.rules import Rule, plain
+from phipsi.algebra.spaces import Causality
+from phipsi.algebra.stars import starred
 
 Bindings = dict[Symbol, Node]
 MOST_SITES = 12  # where a rule is applied everywhere
@@ -65,7 +66,7 @@ def rewritten_everywhere(node: Node, rules: Sequence[Rule]) -> Node | None:
         new = next(found, None)
         if new is None:
             return node
-        node = new
+        node = tidied(new, split=False)
     return None
 
 
@@ -186,11 +187,13 @@ def _rests(
         if i not in chosen:
             done += (x,)
             continue
-        others = {word: n for word, n in terms(x) if word != chosen[i][0]}
+        others = list(terms(x))
+        others.remove(chosen[i])
         if others:
-            yield chained((*done, spelled(others, x), *factors[i - first + 1 :]))
+            rest = summed([term_of(number, word, x) for word, number in others])
+            yield chained((*done, rest, *factors[i - first + 1 :]))
         word, number = chosen[i]
-        done += (joined(number, word.factors or (Identity(x.target),), word.scalars),)
+        done += (term_of(number, word, x),)
 
 
 def _some_terms(node: Sum, rule: Rule) -> Iterator[Node]:
@@ -288,7 +291,8 @@ def _bound(pattern: Node, node: Node, bindings: Bindings) -> Iterator[Bindings]:
     letter = plain(pattern)
     assert isinstance(letter, Symbol)
     value = tidied(starred(node)) if isinstance(pattern, Transpose) else node
-    if letter.causality is not value.causality and not letter.free:
+    in_blocks = letter.causality is Causality.MEMORYLESS and not letter.is_vector
+    if in_blocks and value.causality is not Causality.MEMORYLESS:
         return
     if bindings.get(letter, value) == value:
         yield {**bindings, letter: value}

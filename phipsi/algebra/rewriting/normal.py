@@ -8,13 +8,12 @@ axioms of the algebra alone where their polynomials are; `spelled` makes an expr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache, reduce
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from phipsi.algebra.node import (
     Bracket,
-    Diagonal,
     Identity,
     Inverse,
     Node,
@@ -24,19 +23,15 @@ from phipsi.algebra.node import (
     Sum,
     Symbol,
     Transpose,
-    add,
-    compose,
     invert,
     scale,
-    transpose,
 )
-from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import SCALAR
+from phipsi.algebra.stars import starred
 from phipsi.errors import InputError
 
-SELF_ADJOINT = {"M", "P", "R", "D", "Jm", "Y", "Mass", "Omega"}  # letters that are their own star
-SWAPPED = {"S": "cross", "cross": "S", "Q": "Q"}  # S[x]* = -x~, Q[x]* = -Q[x]
-LARGEST = 2000  # words of a polynomial
+LARGEST = 600  # words of a polynomial
+ROUNDOFF = 1e-12  # of numbers that are added
 
 Number = int | float
 
@@ -51,30 +46,7 @@ class Word(NamedTuple):
 Polynomial = dict[Word, Number]
 
 
-# -- stars -----------------------------------------------------------------------------
-
-
-def starred(node: Node) -> Node:
-    """A*, the star on letters."""
-    if node.is_scalar:
-        return node
-    match node:
-        case Sum():
-            return reduce(add, map(starred, node.children))
-        case Product():
-            return reduce(compose, map(starred, reversed(node.children)))
-        case Scaled():
-            return scale(node.factor, starred(node.children[-1]))
-        case Inverse():
-            return invert(starred(node.children[0]))
-        case Diagonal():
-            return Diagonal(starred(node.children[0]))
-        case Bracket():
-            return -Bracket(SWAPPED[node.name], node.children[0])
-        case Symbol() if is_self_adjoint(node):
-            return node
-        case _:
-            return transpose(node)
+# -- tidy --------------------------------------------------------------------------------
 
 
 def starred_letters(node: Node) -> Node:
@@ -86,34 +58,34 @@ def starred_letters(node: Node) -> Node:
     return node.rebuild(tuple(map(starred_letters, node.children)))
 
 
-def is_self_adjoint(letter: Symbol) -> bool:
-    """Whether a letter is its own star."""
-    if isinstance(letter, MachineLetter):
-        return letter.symmetric
-    return letter.name in SELF_ADJOINT and not letter.free
-
-
-# -- tidy ------------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=20_000)
-def tidied(node: Node) -> Node:
-    """An expression with stars on letters, inverses of single factors, and nothing that cancels."""
+def tidied(node: Node, split: bool = True) -> Node:
+    """An expression with stars on letters, inverses of single factors, and nothing that cancels.
+
+    Args:
+        node: the expression.
+        split: whether the inverse of a product becomes the product of inverses.
+    """
+
+    def tidy(x: Node) -> Node:
+        return tidied(x, split)
+
     match node:
         case Transpose() if isinstance(node.children[0], (Symbol, Root)):
-            return starred(tidied(node.children[0]))
+            return starred(tidy(node.children[0]))
         case Transpose():
-            return tidied(starred(node.children[0]))
+            return tidy(starred(node.children[0]))
         case Inverse():
-            return inverted(tidied(node.children[0]))
+            operand = tidy(node.children[0])
+            return inverted(operand) if split else invert(operand)
         case Product():
-            return _product(tidied(x) for x in node.children)
+            return _product(map(tidy, node.children))
         case Sum():
-            return _sum([tidied(x) for x in node.children], node)
+            return _sum(list(map(tidy, node.children)), node)
         case Scaled():
-            return _scaled(node)
+            return _scaled(node, tidy)
         case _ if node.children:
-            return node.rebuild(tuple(tidied(x) for x in node.children))
+            return node.rebuild(tuple(map(tidy, node.children)))
         case _:
             return node
 
@@ -123,6 +95,8 @@ def inverted(node: Node) -> Node:
     match node:
         case Scaled() if not isinstance(node.factor, Node) and node.factor != 0:
             return scale(1 / node.factor, inverted(node.children[-1]))
+        case Scaled() if isinstance(node.factor, Node):
+            return scale(invert(node.factor), inverted(node.children[-1]))
         case Product() if all(x.is_square and not x.is_scalar for x in node.factors):
             return _product(inverted(x) for x in reversed(node.factors))
         case Symbol() if node.name == "X" and not node.free:  # a turn
@@ -199,32 +173,39 @@ def _whole(number: Number) -> Number:
 
 def _sum(terms: Sequence[Node], whole: Node) -> Node:
     """Like terms added, in the order of their first appearance."""
-    numbers: dict[tuple, Number] = {}
-    for term in (part for one in terms for part in one.terms):
-        number, scalars, factors = taken_apart(term)
-        key = scalars, factors
-        numbers[key] = numbers.get(key, 0) + number
-    kept = [(number, key) for key, number in numbers.items() if number != 0]
+    parts = (taken_apart(part) for one in terms for part in one.terms)
+    numbers = totals(((scalars, factors), number) for number, scalars, factors in parts)
+    kept = [(number, key) for key, number in numbers.items()]
     if not kept:
         return zero_like(whole)
     return summed([joined(number, factors, scalars) for number, (scalars, factors) in kept])
 
 
-def _scaled(node: Scaled) -> Node:
-    operand = tidied(node.children[-1])
+def _scaled(node: Scaled, tidy: Callable[[Node], Node]) -> Node:
+    operand = tidy(node.children[-1])
     if not isinstance(node.factor, Node):
         return zero_like(operand) if node.factor == 0 else _product((scale(node.factor, operand),))
-    return scale(tidied(node.factor), operand)
+    return scale(tidy(node.factor), operand)
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+def totals(pairs: Iterable[tuple[K, Number]]) -> dict[K, Number]:
+    """The sums of numbers by their keys, those that vanish but for roundoff left out."""
+    sums: dict[K, Number] = {}
+    sizes: dict[K, Number] = {}
+    for key, number in pairs:
+        sums[key] = sums.get(key, 0) + number
+        sizes[key] = sizes.get(key, 0) + abs(number)
+    return {key: x for key, x in sums.items() if abs(x) > ROUNDOFF * sizes[key]}
 
 
 def zero_like(node: Node) -> Node:
     """Zero between the spaces of an expression."""
     if node.is_square and node.source is not None:
         return Scaled(0, Identity(node.source))
-    term = node.terms[0]
-    while isinstance(term, Scaled):
-        term = term.children[-1].terms[0]
-    return Scaled(0, term)
+    return Scaled(0, chained(taken_apart(node.terms[0])[2]))
 
 
 def is_zero(node: Node) -> bool:
@@ -249,7 +230,7 @@ def polynomial(node: Node) -> Polynomial:
 def _multiplied_out(node: Node) -> Polynomial:
     match node:
         case Sum():
-            return _added(pair for x in node.children for pair in words_of(x))
+            return totals(pair for x in node.children for pair in words_of(x))
         case Scaled():
             operand = polynomial(node.children[-1])
             if isinstance(node.factor, Node):
@@ -274,7 +255,7 @@ def _times(left: Polynomial, right: Polynomial) -> Polynomial:
             f"the expression has more than {LARGEST} terms when it is multiplied out; "
             "derive its parts one by one"
         )
-    return _added(
+    return totals(
         (_word((*a.scalars, *b.scalars), _cancelled(a.factors, b.factors)), x * y)
         for a, x in left.items()
         for b, y in right.items()
@@ -302,13 +283,6 @@ def _cancelled(left: tuple[Node, ...], right: tuple[Node, ...]) -> tuple[Node, .
     return left + right
 
 
-def _added(pairs: Iterable[tuple[Word, Number]]) -> Polynomial:
-    result: Polynomial = {}
-    for word, number in pairs:
-        result[word] = result.get(word, 0) + number
-    return {word: number for word, number in result.items() if number != 0}
-
-
 def _sorted(scalars: Iterable[Node]) -> tuple[Node, ...]:
     return tuple(sorted(scalars, key=str))
 
@@ -317,10 +291,11 @@ def spelled(words: Polynomial, like: Node) -> Node:
     """The expression that a polynomial is, term by term; `like` knows its spaces."""
     if not words:
         return zero_like(like)
-    return summed([_term(number, word, like) for word, number in words.items()])
+    return summed([term_of(number, word, like) for word, number in words.items()])
 
 
-def _term(number: Number, word: Word, like: Node) -> Node:
+def term_of(number: Number, word: Word, like: Node) -> Node:
+    """A word as a term of an expression."""
     if word.factors:
         return joined(number, word.factors, word.scalars)
     if like.is_scalar and word.scalars:
@@ -360,3 +335,9 @@ def atoms_of(node: Node) -> frozenset[Node | str]:
         return frozenset((node,))
     own = {node.name} if isinstance(node, Bracket) else set()
     return frozenset(own).union(*map(atoms_of, node.children))
+
+
+def forget() -> None:
+    """Let go of what was kept of expressions that were looked at."""
+    for function in (tidied, words_of, canonical, atoms_of):
+        function.cache_clear()

@@ -12,15 +12,18 @@ from dataclasses import dataclass
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.identities.equation import Condition, Equation
-from phipsi.algebra.node import Identity, Inverse, Node, Root, Symbol, Transpose, scale
+from phipsi.algebra.node import Identity, Inverse, Node, Root, Sum, Symbol, Transpose, scale
+from phipsi.algebra.rewriting.collect import forms_of
 from phipsi.algebra.rewriting.normal import (
     atoms_of,
+    inverted,
     is_zero,
     joined,
-    starred,
     taken_apart,
     tidied,
 )
+from phipsi.algebra.spaces import Causality
+from phipsi.algebra.stars import starred
 
 SHORTHANDS = {x.name for x in (op.J, op.Mass, op.C, op.alpha, op.f, op.Omega)}
 BOTH_WAYS = {op.phi_tilde.name, op.psi_tilde.name}
@@ -41,19 +44,24 @@ class Rule:
         return self.equation.variables
 
 
-Way = tuple[Rule, ...]  # an equation read one way, and its star where that says something else
+Way = tuple[Rule, ...]  # an equation read one way, in its forms, and its star where that is another
 
 
-def ways_of(equation: Equation) -> tuple[Way, ...]:
-    """An equation as rules, both ways."""
+def ways_of(equation: Equation, inverses: bool = True) -> tuple[Way, ...]:
+    """An equation as rules, both ways; where a side is an inverse, also the equation inverted."""
     left, right = tidied(equation.left), tidied(equation.right)
+    sides = [(left, right), (right, left)]
+    for before, after in tuple(sides):
+        if inverses and isinstance(before, Inverse):
+            sides += [(before.children[0], inverted(after)), (inverted(after), before.children[0])]
     ways = []
-    for before, after in ((left, right), (right, left)):
-        rule = _rule(equation, before, after)
-        if rule is None:
-            continue
-        star = _rule(equation, tidied(starred(before)), tidied(starred(after)))
-        ways.append((rule,) if star is None or star.left == rule.left else (rule, star))
+    for before, after in sides:
+        forms = dict.fromkeys(forms_of(before)) if isinstance(before, Sum) else (before,)
+        rules = [_rule(equation, form, after) for form in forms]
+        rules += [_rule(equation, tidied(starred(x)), tidied(starred(after))) for x in forms]
+        by_left = {rule.left: rule for rule in reversed(rules) if rule is not None}
+        if by_left:
+            ways.append(tuple(reversed(by_left.values())))
     return tuple(ways)
 
 
@@ -79,12 +87,16 @@ def _is_open(sign: Node | str, variables: Collection[Symbol]) -> bool:
 def _is_worth_trying(rule: Rule) -> bool:
     """Whether the left side is more than one letter that is left alone."""
     letter = rule.left
-    while isinstance(letter, (Transpose, Inverse, Root)):
+    while isinstance(letter, (Transpose, Root)) or _is_inverse_of_blocks(letter):
         letter = letter.children[0]
     if not isinstance(letter, Symbol):
         return True
     is_definition = letter.definition is not None and tidied(letter.definition) == rule.right
     return letter.name in BOTH_WAYS or (is_definition and is_shorthand(letter))
+
+
+def _is_inverse_of_blocks(node: Node) -> bool:
+    return isinstance(node, Inverse) and node.causality is Causality.MEMORYLESS
 
 
 def is_shorthand(letter: Symbol) -> bool:
@@ -104,6 +116,7 @@ def chosen(
     granted: Collection[Condition],
     using: Collection[str] = (),
     without: Collection[str] = (),
+    kept: Collection[Node] = (),
 ) -> list[Way]:
     """The ways of equations that a search tries.
 
@@ -113,6 +126,7 @@ def chosen(
         using: names of equations that are wanted, also where they follow from others; the way
             that is not tried unasked, if there is one.
         without: names of equations that must not be used.
+        kept: shorthands that were not unfolded from the start.
     """
     ways: list[Way] = []
     for equation in equations:
@@ -121,10 +135,10 @@ def chosen(
             continue
         if equation.derived and not wanted:
             continue
-        if _defines_shorthand(equation) and not wanted:
+        if _defines_shorthand(equation) and equation.left not in kept:
             continue  # unfolded from the start
         usual = [way for way in ways_of(equation) if _is_worth_trying(way[0])]
-        unusual = [way for way in ways_of(equation) if way not in usual]
+        unusual = [way for way in ways_of(equation, inverses=False) if way not in usual]
         ways.extend(unusual if wanted and unusual else usual)
     return ways
 

@@ -19,7 +19,7 @@ from phipsi.algebra.identities.equation import Equation
 from phipsi.algebra.node import Node
 from phipsi.algebra.rewriting.collect import forms_of
 from phipsi.algebra.rewriting.match import rewritten, rewritten_everywhere
-from phipsi.algebra.rewriting.normal import canonical, tidied
+from phipsi.algebra.rewriting.normal import canonical, is_zero, tidied
 from phipsi.algebra.rewriting.rules import Rule, Way
 from phipsi.errors import InputError
 
@@ -27,6 +27,7 @@ Price = Callable[[Node], Any]  # of an expression; prices are compared
 Reach = Callable[[Any, Any], bool]  # whether a price is worth a look, beside the best one
 
 MOST_PLACES = 6  # at which one rule is tried one by one
+WORDS = 200  # of all expressions that were made, for each that may be looked at
 CHEAPER, DEARER, SINGLE = range(3)  # stages in which an expression is rewritten
 
 
@@ -79,11 +80,13 @@ class Search:
     within_reach: Reach
     wanted: frozenset[str] = frozenset()
     looked_at: int = field(default=0, init=False)
+    words: int = field(default=0, init=False)  # of all expressions that were made
     seen: dict[Any, Found] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         first = self._best_form(Found(self.start))
         self.best = first
+        self._best_price: dict[frozenset[str], Any] = {}
         self._order = count()
         self._waiting: list[tuple[int, Any, int, Found]] = []
         self._sorted = self._by_stage()
@@ -109,14 +112,18 @@ class Search:
 
     def run(self, bound: int) -> bool:
         """Rewrite at most `bound` expressions; whether nothing is left to look at."""
-        while self._waiting and self.looked_at < bound:
+        while self._waiting and not self.is_spent(bound):
             self.look_at_next()
         return self.is_done
+
+    def is_spent(self, bound: int) -> bool:
+        """Whether so many expressions were rewritten, or as many words made as these may have."""
+        return self.looked_at >= bound or self.words >= WORDS * bound
 
     def look_at_next(self) -> None:
         """Rewrite the most promising expression."""
         stage, _, _, found = heapq.heappop(self._waiting)
-        if not self.within_reach(found.price, self.best.price):
+        if not self._is_within_reach(found) or is_zero(found.node):
             return
         self.looked_at += 1
         if stage < SINGLE:
@@ -128,11 +135,18 @@ class Search:
                 continue
             new = self._best_form(step)
             self.seen[key] = new
-            if self.within_reach(new.price, self.best.price):
+            if self._is_within_reach(new):
                 self._take(new)
+
+    def _is_within_reach(self, found: Found) -> bool:
+        """Whether it may lead to something cheaper than the best by the same wanted equations."""
+        best = self._best_price.get(found.used)
+        return best is None or self.within_reach(found.price, best)
 
     def _take(self, new: Found) -> None:
         self.seen.setdefault(self._key(new), new)
+        best = self._best_price.get(new.used)
+        self._best_price[new.used] = new.price if best is None else min(best, new.price)
         missing = len(self.wanted - new.used) - len(self.wanted - self.best.used)
         if missing < 0 or (missing == 0 and new.price < self.best.price):
             self.best = new
@@ -144,9 +158,11 @@ class Search:
     def _key(self, found: Found) -> tuple[Node, frozenset[str]] | None:
         """What tells expressions apart; None for those that are too long to tell."""
         try:
-            return canonical(found.node), found.used
+            key = canonical(found.node)
         except InputError:
             return None
+        self.words += len(key.terms)
+        return key, found.used
 
     def _rewritten(self, found: Found, stage: int) -> Iterator[Found]:
         for way in self._sorted[stage]:

@@ -7,13 +7,14 @@ computed once whether they have names or not: this is for the reader.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 
 from phipsi.algebra.node import Identity, Node, Product, Symbol, Transpose, compose, transpose
 from phipsi.algebra.rewriting.collect import presented
-from phipsi.algebra.rewriting.normal import atoms_of, chained, starred, tidied
+from phipsi.algebra.rewriting.normal import atoms_of, chained, tidied
 from phipsi.algebra.spaces import SCALAR
+from phipsi.algebra.stars import starred
 
 LEAST = 3  # letters of a part that is worth a name
 MOST = 5  # names in one expression
@@ -45,7 +46,24 @@ def with_names(node: Node) -> tuple[Node, dict[Symbol, Node]]:
         node = _replaced(node, part, symbol)
         parts = {x: _replaced(y, part, symbol) for x, y in parts.items()}
         parts[symbol] = part
-    return presented(node), {x: presented(y) for x, y in parts.items()}
+    return presented(node), {x: presented(parts[x]) for x in _in_order(parts)}
+
+
+def _in_order(parts: Mapping[Symbol, Node]) -> list[Symbol]:
+    """The names, each behind those that it is made of."""
+    ordered: list[Symbol] = []
+
+    def place(name: Symbol) -> None:
+        if name in parts and name not in ordered:
+            for letter in atoms_of(parts[name]):
+                inner = letter.children[0] if isinstance(letter, Transpose) else letter
+                if isinstance(inner, Symbol):
+                    place(inner)
+            ordered.append(name)
+
+    for name in parts:
+        place(name)
+    return ordered
 
 
 def _worthiest(node: Node) -> Node | None:

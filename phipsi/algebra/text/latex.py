@@ -8,60 +8,59 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from phipsi.algebra.node import (
-    Bracket,
-    Diagonal,
-    Function,
-    Identity,
-    Node,
-    Product,
-    Scaled,
-    Sum,
-    Symbol,
-)
+from phipsi.algebra.node import Function, Node, Product, Scaled, Symbol
 from phipsi.algebra.text import arguments, spelling
 from phipsi.algebra.text.exponents import EXPONENTS
-from phipsi.algebra.text.python import is_negative
+from phipsi.algebra.text.printer import BARE, PRODUCT, SCALED, Notation, Pieces
 
-SUM, SCALED, PRODUCT, ATOM, EXPONENT = 0, 1, 2, 3, 4
 LARGEST_DIVISOR = 12  # of numbers that are shown as fractions
+
+
+class _Latex(Notation):
+    minus = "-"
+    product = " "
+    times = r"\,"
+    scaling = SCALED
+    parentheses = r"\left(", r"\right)"
+    diagonal = r"\operatorname{blockdiag}\left(", r"\right)"
+
+    def letter(self, node: Symbol) -> str:
+        name = spelling.in_latex(node.name)
+        if not node.arguments:
+            return name
+        written = list(map(arguments.in_latex, node.arguments))
+        if _is_indexed(node):
+            return f"{name}^{{{','.join(written)}}}"
+        return f"{name}\\left({', '.join(written)}\\right)"
+
+    def multiple(self, number: int | float, operand: Node) -> str:
+        between = self.times if isinstance(operand, Product) else " "
+        if self._begins_with_number(operand):
+            between = r" \cdot "
+        return f"{self.minus if number < 0 else ''}{_in_digits(abs(number))}{between}"
+
+    def function(self, node: Function) -> Pieces:
+        below, exponent = _powered(node)
+        pieces = self.enclosed(below) if _is_indexed(below) else self.inside(below, BARE)
+        return *pieces, f"^{{{exponent}}}"
+
+    def brackets(self, name: str) -> tuple[str, str]:
+        if name == "cross":
+            return r"\widetilde{", "}"
+        return f"\\mathcal{{{name}}}\\left[", r"\right]"
+
+    def _begins_with_number(self, node: Node) -> bool:
+        while isinstance(node, Product):
+            node = node.factors[0]
+        return isinstance(node, Scaled) and self.binding(node) == PRODUCT
+
+
+_LATEX = _Latex()
 
 
 def in_latex(node: Node) -> str:
     """An expression in LaTeX, for math mode."""
-    match node:
-        case Symbol():
-            return _symbol(node)
-        case Identity():
-            return "I"
-        case Sum():
-            return _sum(node)
-        case Product():
-            first, *others = node.factors
-            parts = [_inside(first, PRODUCT, leftmost=True)]
-            return " ".join(parts + [_inside(factor, PRODUCT) for factor in others])
-        case Scaled():
-            return _scaled(node)
-        case Function():
-            operand, exponent = _powered(node)
-            return f"{_inside(operand, EXPONENT)}^{{{exponent}}}"
-        case Bracket(name="cross"):
-            return f"\\widetilde{{{in_latex(node.children[0])}}}"
-        case Bracket():
-            return f"\\mathcal{{{node.name}}}\\left[{in_latex(node.children[0])}\\right]"
-        case Diagonal():
-            return f"\\operatorname{{blockdiag}}\\left({in_latex(node.children[0])}\\right)"
-    raise AssertionError(f"no way to write {type(node).__name__}")
-
-
-def _symbol(node: Symbol) -> str:
-    name = spelling.in_latex(node.name)
-    if not node.arguments:
-        return name
-    written = list(map(arguments.in_latex, node.arguments))
-    if not _is_indexed(node):
-        return f"{name}\\left({', '.join(written)}\\right)"
-    return f"{name}^{{{','.join(written)}}}"
+    return _LATEX.text([node])
 
 
 def _is_indexed(node: Node) -> bool:
@@ -74,31 +73,7 @@ def _is_indexed(node: Node) -> bool:
     )
 
 
-def _sum(node: Sum) -> str:
-    text = in_latex(node.terms[0])
-    for term in node.terms[1:]:
-        if is_negative(term):
-            text += f" - {_inside(-term, SUM)}"
-        else:
-            text += f" + {in_latex(term)}"
-    return text
-
-
-def _scaled(node: Scaled) -> str:
-    operand = node.children[-1]
-    if isinstance(node.factor, Node):
-        return f"{_inside(node.factor, SCALED, leftmost=True)}\\,{_inside(operand, SCALED)}"
-    sign, number = "-" if node.factor < 0 else "", abs(node.factor)
-    if number == 1 and sign:
-        return f"-{_inside(operand, SCALED)}"
-    text = _inside(operand, SCALED)
-    space = "\\," if isinstance(operand, Product) else " "
-    if text[0].isdigit() or text.startswith("\\frac"):
-        space = " \\cdot "
-    return f"{sign}{_number(number)}{space}{text}"
-
-
-def _number(number: int | float) -> str:
+def _in_digits(number: int | float) -> str:
     """A number: a small fraction where it is one, without an e."""
     if isinstance(number, int):
         return str(number)
@@ -117,27 +92,3 @@ def _powered(node: Node) -> tuple[Node, str]:
         suffixes = (below.suffix, *suffixes)
         below = below.children[0]
     return below, EXPONENTS[suffixes]
-
-
-def _inside(node: Node, bound: int, leftmost: bool = False) -> str:
-    """A part of an expression, in parentheses where it would be read otherwise without."""
-    own = _binding(node)
-    if own < bound or (own == bound < ATOM and not leftmost):
-        return f"\\left({in_latex(node)}\\right)"
-    return in_latex(node)
-
-
-def _binding(node: Node) -> int:
-    match node:
-        case Sum():
-            return SUM
-        case Scaled():
-            is_near = not isinstance(node.factor, Node) and node.factor >= 0
-            return PRODUCT if is_near and not isinstance(node.children[0], Product) else SCALED
-        case Product():
-            return PRODUCT
-        case Function():
-            return ATOM
-        case Symbol() if _is_indexed(node):
-            return ATOM
-    return EXPONENT

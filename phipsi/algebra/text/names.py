@@ -50,12 +50,21 @@ ADVICE = {
     "L": "L in 004 is one step outward of the gain, S L = K: write K",
     "cal:J": "the rotational inertia of the papers is no letter here; M has it",
     "Ups": "Upsilon is Y",
+    "q": "the configuration is no letter; every operator depends on it",
+    **dict.fromkeys(("q_dot", "qd", "dq", "v"), "joint speeds are beta"),
+    **dict.fromkeys(("q_ddot", "qdd", "ddq", "v_dot"), "joint accelerations are beta_dot"),
+    "J_dot": "J_dot beta, the bias acceleration of points, is X (B* phi* a + c)",
 }
 
 
 def takes_arguments(value: object) -> bool:
     """Whether a letter may have arguments: B, J, X, c of points; HH of joints."""
     return isinstance(value, type(LETTERS["B"]))
+
+
+def is_articulated(value: object) -> bool:
+    """Whether a letter may be of another inertia: P, D, G, K, tau_bar and psi."""
+    return isinstance(value, type(LETTERS["P"]))
 
 
 def is_pick_off(value: object) -> bool:

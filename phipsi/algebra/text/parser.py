@@ -22,7 +22,7 @@ from phipsi.algebra.node import Node, Opener, Product, Sum, compose, scale
 from phipsi.algebra.operators import S, blockdiag, f, f0
 from phipsi.algebra.text.arguments import Arguments, opens_arguments
 from phipsi.algebra.text.commands import Reader
-from phipsi.algebra.text.names import Names, is_pick_off, takes_arguments
+from phipsi.algebra.text.names import Names, is_articulated, is_pick_off, takes_arguments
 from phipsi.algebra.text.place import failure, shortened
 from phipsi.algebra.text.stream import Stream
 from phipsi.algebra.text.tokens import DEEPEST, MOST, Token, tokens_between
@@ -284,6 +284,8 @@ class Parser(Stream):
         if self.is_sign("[") and _opens_bracket(value):
             inner = self.group()
             return self.made(value.__getitem__, token, inner)
+        if self.is_sign("[") and is_articulated(value) and not self.token.blank:
+            return self.of_inertia(token, value)
         if not isinstance(value, Node):
             advice = f"write {value.name}[x] with a vector x of body space"
             raise self.fail(f"{value.name} is no operator by itself; {advice}", token.span)
@@ -293,6 +295,21 @@ class Parser(Stream):
         if takes_arguments(value):
             return self.with_arguments(token, value)
         return Part(value, *token.span, name=token.text)
+
+    def of_inertia(self, token: Token, letter: Any) -> Part:
+        """psi[M + M_a], D[M, N]: articulated letters of another inertia."""
+        opened = self.take()
+        self.open += 1
+        parts = [self.sum()]
+        if self.is_sign(","):
+            self.take()
+            parts.append(self.sum())
+        self.open -= 1
+        if not self.is_sign("]"):
+            raise self.fail(f"{self.unexpected()}; {opened.text} is still open")
+        inner = replace(parts[-1], start=parts[0].start, end=self.take().end)
+        given = tuple(x.value for x in parts)
+        return self.made(lambda _: letter[given], token, inner)
 
     def function(self, token: Token) -> Part:
         """inv(A), sqrt(A), transpose(A), blockdiag(A)."""

@@ -30,7 +30,7 @@ _STRING = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\])*)\1""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 
-_MINUS, _DOTS, _STARS = "-−–", "·⋅∙•", "∗⁎＊⋆†"
+_MINUS, _DOTS, _STARS = "-−–", "·⋅∙•", "∗⁎＊⋆"
 _QUOTES = "'′’"
 _SIGNS = "+@*/()[]{},=~._"
 _BLANKS = "$&"  # of LaTeX, around and in formulas

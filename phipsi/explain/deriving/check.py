@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from phipsi.algebra.node import Node
+from phipsi.algebra.identities.pick_offs import takes_a_joint
+from phipsi.algebra.node import Node, Product, Scaled, Sum, Transpose
 from phipsi.errors import InputError, PhipsiError, SolveError
 from phipsi.explain.deriving.derivation import Derivation
 from phipsi.explain.deriving.trials import Trial, axes_of, random_trial, unmet
 from phipsi.model.model import Model
 
 TOLERANCE = 1e-9  # relative: what is left of sixteen digits after a few ill-conditioned inverses
+UNSEEN = 1e-4  # of the numbers on the way: where less is left, digits were lost by cancellation
 ATTEMPTS = 10  # random machines, for each that is asked for
 
 
@@ -49,8 +52,8 @@ class Check:
         return max(self.residuals, key=lambda x: x.value, default=None)
 
     def of_step(self, step: int) -> float:
-        """The largest residual of one step, on all machines."""
-        return max(x.value for x in self.residuals if x.step == step)
+        """The largest residual of one step, on all machines; NaN if some is."""
+        return float(np.max([x.value for x in self.residuals if x.step == step]))
 
     def __iter__(self) -> Iterator[Residual]:
         return iter(self.residuals)
@@ -74,29 +77,37 @@ def check(derivation: Derivation, model: Model | None, machines: int, seed: int)
     """Every step of a derivation on a machine, or on random ones; see `Derivation.check`."""
     if model is not None and not isinstance(model, Model):
         raise InputError(f"check: expected a Model, got {type(model).__name__}")
-    if isinstance(machines, bool) or not isinstance(machines, int) or machines < 1:
-        raise InputError(f"machines: expected a whole number above 0, got {machines!r}")
-    conditions = derivation.conditions
-    expressions = [derivation.expression, derivation.result]
-    expressions += [x for step in derivation.steps for x in (step.before, step.after)]
+    for name, number, least in (("machines", machines, 1), ("seed", seed, 0)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise InputError(f"{name}: expected a whole number from {least} on, got {number!r}")
     if model is None:
-        found = _on_random_machines(derivation, expressions, machines, seed)
-        return Check(tuple(found))
-    broken = unmet(model, conditions)
+        return Check(tuple(_on_random_machines(derivation, machines, seed)))
+    broken = unmet(model, derivation.conditions)
     if broken:
         raise InputError(
-            f"check: the derivation holds for {', '.join(map(str, conditions))}; "
+            f"check: the derivation holds for {', '.join(map(str, derivation.conditions))}; "
             f"{model.name!r} is not such a machine"
         )
-    trial = Trial(model, tuple(expressions), seed, axes_of(conditions))
-    return Check(tuple(_residuals(derivation, trial)))
+    trial = Trial(model, _expressions(derivation), seed, axes_of(derivation.conditions))
+    try:
+        return Check(tuple(_residuals(derivation, trial)))
+    except SolveError:  # two points may be more than its joints can move
+        return Check(tuple(_residuals(derivation, replace(trial, bare=1))))
 
 
-def _on_random_machines(
-    derivation: Derivation, expressions: Sequence[Node], machines: int, seed: int
-) -> list[Residual]:
+def _expressions(derivation: Derivation) -> tuple[Node, ...]:
+    """Everything that is evaluated: the ends, both sides of each step, the identities."""
+    found = [derivation.expression, derivation.result]
+    for step in derivation.steps:
+        found += [step.before, step.after]
+        if step.identity is not None:
+            found += [step.identity.left, step.identity.right]
+    return tuple(found)
+
+
+def _on_random_machines(derivation: Derivation, machines: int, seed: int) -> list[Residual]:
     found: list[Residual] = []
-    done, last = 0, None
+    expressions, done, last = _expressions(derivation), 0, None
     for attempt in range(seed, seed + ATTEMPTS * machines):
         try:
             trial = random_trial(expressions, derivation.conditions, attempt)
@@ -114,25 +125,60 @@ def _on_random_machines(
 
 
 def _residuals(derivation: Derivation, trial: Trial) -> list[Residual]:
-    values: dict[Node, np.ndarray] = {}
-
-    def value(node: Node) -> np.ndarray:
-        if node not in values:
-            values[node] = trial.value(node)
-        return values[node]
-
-    def apart(one: Node, other: Node) -> float:
-        """Relative to the largest term of either: of a sum that vanishes only roundoff is left."""
-        parts = {*one.terms, *other.terms, one, other}
-        size = max(float(np.linalg.norm(value(x))) for x in parts)
-        return float(np.linalg.norm(value(one) - value(other))) / size if size else 0.0
-
-    machine = trial.model.name
-    found = [
-        Residual(place, step.name, machine, apart(step.before, step.after))
-        for place, step in enumerate(derivation.steps, 1)
-    ]
+    """Of every step, of the identity that it uses taken by itself, and of both ends."""
+    compare, machine = _Comparison(trial), trial.model.name
+    found: list[Residual] = []
+    for place, step in enumerate(derivation.steps, 1):
+        apart = compare(step.before, step.after)
+        if step.identity is not None and not takes_a_joint(step.identity):
+            apart = float(np.max([apart, compare(step.identity.left, step.identity.right)]))
+        found.append(Residual(place, step.name, machine, apart))
     if found:
-        ends = apart(derivation.expression, derivation.result)
+        ends = compare(derivation.expression, derivation.result)
         found.append(Residual(0, "the result, beside the expression", machine, ends))
     return found
+
+
+class _Comparison:
+    """How far two expressions are apart on a machine, relative to what they are made of."""
+
+    def __init__(self, trial: Trial):
+        self._trial = trial
+        self._values: dict[Node, np.ndarray] = {}
+
+    def __call__(self, one: Node, other: Node) -> float:
+        """Only terms that differ are compared: a large one beside them would hide a mistake.
+
+        Where both sides vanish but for roundoff, that is relative to the numbers that were
+        multiplied and added on the way.
+        """
+        left, right = Counter(one.terms), Counter(other.terms)
+        differing = [*(left - right).elements(), *(right - left).elements()]
+        if not differing:
+            return 0.0
+        signs = [1] * sum((left - right).values()) + [-1] * sum((right - left).values())
+        values = [self._value(x) for x in differing]
+        apart = np.linalg.norm(sum(s * x for s, x in zip(signs, values, strict=True)))
+        size = max(float(np.linalg.norm(x)) for x in values)
+        size = max(size, UNSEEN * max(map(self._made_of, differing)))
+        return float(apart / size) if size else 0.0
+
+    def _value(self, node: Node) -> np.ndarray:
+        if node not in self._values:
+            self._values[node] = self._trial.value(node)
+        return self._values[node]
+
+    def _made_of(self, node: Node) -> float:
+        """How large numbers can become on the way to the value of an expression."""
+        parts = [self._made_of(x) for x in node.children]
+        match node:
+            case Sum():
+                return sum(parts)
+            case Product():
+                return float(np.prod(parts))
+            case Scaled():
+                own = 1.0 if isinstance(node.factor, Node) else abs(node.factor)
+                return own * float(np.prod(parts))
+            case Transpose():
+                return parts[0]
+        return float(np.linalg.norm(self._value(node)))

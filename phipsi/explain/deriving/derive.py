@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
 from phipsi.algebra.node import Inverse, Node, Product, Symbol
-from phipsi.algebra.parse import parse
+from phipsi.algebra.parse import as_expression
 from phipsi.algebra.rewriting.collect import presented
-from phipsi.algebra.rewriting.normal import are_inverse, starred_letters, tidied
+from phipsi.algebra.rewriting.normal import are_inverse, forget, is_zero, starred_letters, tidied
 from phipsi.algebra.rewriting.rules import chosen, is_shorthand
 from phipsi.algebra.rewriting.search import Found, Search
 from phipsi.algebra.show import maps
@@ -17,7 +18,7 @@ from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
 from phipsi.errors import InputError, PhipsiError, SpaceError, name_choices
 from phipsi.explain.deriving.derivation import Derivation, Step
-from phipsi.explain.deriving.others import lemmas_for
+from phipsi.explain.deriving.others import lemmas_for, said_of_arguments
 from phipsi.explain.deriving.price import Price, price
 from phipsi.lowering.cost import cost_of
 from phipsi.model.examples import puma560
@@ -74,44 +75,82 @@ def derive(
     """
     start = _expression("derive", expression)
     goal = None if to is None else _expression("to", to)
-    if goal is not None:
-        _check_spaces(start, goal)
-    wanted = frozenset(x.name for x in _identities("using", using))
-    barred = frozenset(x.name for x in _identities("without", without))
-    if wanted & barred:
-        raise InputError(f"derive: {sorted(wanted & barred)[0]!r} is both in using and in without")
+    wanted, barred = _asked(using, without)
     if isinstance(bound, bool) or not isinstance(bound, int) or bound < 1:
         raise InputError(f"bound: expected a whole number above 0, got {bound!r}")
+    if goal is not None:
+        _check_spaces(start, goal)
     granted = {*_conditions(assume), *_implied(start), Condition.LINK_AXES}
-    opening = _Opening(start, barred)
-    equations = (*IDENTITIES.values(), *lemmas_for(opening.end, granted))
-    ways = chosen(equations, granted, wanted, barred)
+    try:
+        return _derived(start, goal, wanted, barred, granted, bound)
+    except RecursionError:
+        raise InputError(
+            "derive: the expression is nested too deeply; derive its parts one by one"
+        ) from None
+    finally:
+        forget()
+
+
+def _derived(
+    start: Node,
+    goal: Node | None,
+    wanted: frozenset[str],
+    barred: frozenset[str],
+    granted: Collection[Condition],
+    bound: int,
+) -> Derivation:
+    kept = _shorthands_of(IDENTITIES[name] for name in wanted)
+    opening = _Opening(start, barred, kept)
+    closing = None if goal is None else _Opening(goal, barred, kept)
+    others: list[Equation] = []
+    for end in (opening.end, *(() if closing is None else (closing.end,))):
+        others += lemmas_for(end, granted) + said_of_arguments(end)
+    ways = chosen((*IDENTITIES.values(), *others), granted, wanted, barred, kept)
     search = Search(opening.end, ways, price, _within_reach, wanted)
     before = price(start)
-    if goal is not None:
-        steps, end, exhausted = _towards(goal, opening, search, barred, bound)
-        missing = "" if steps is not None else f"`{goal}`"
+    if closing is None:
+        way = _downhill(search, opening, before, bound)
     else:
-        exhausted = search.run(bound)
-        best = _cheapest(search, wanted)
-        unused = sorted(wanted - best.used)
-        missing = f"a result by {unused[0]!r}" if unused else ""
-        steps, end = (*opening.steps, *_steps(best, opening.end)), best.node
-        if unused or not (wanted or best.price < before):
-            steps = None
-    if steps is None:
-        end, steps, after = start, (), before
+        way = _towards(search, opening, closing, bound)
+    if way.steps:
+        end = presented(way.end) if goal is None else goal
+        costs = before, price(end)
     else:
-        end, after = presented(end), price(end)
-    ended = search.looked_at, exhausted, goal, missing
-    return Derivation(start, end, steps, before, after, *ended)
+        end, costs = start, (before, before)
+    return Derivation(
+        start, end, way.steps, *costs, search.looked_at, way.exhausted, goal, way.missing
+    )
 
 
-def _towards(
-    goal: Node, opening: _Opening, search: Search, barred: Collection[str], bound: int
-) -> tuple[tuple[Step, ...] | None, Node, bool]:
+def _shorthands_of(equations: Iterable[Equation]) -> frozenset[Node]:
+    """Shorthands that stand in equations: what is wanted must find them."""
+    sides = [x for equation in equations for x in (equation.left, equation.right)]
+    return frozenset(x for side in sides for x in _letters(side) if is_shorthand(x))
+
+
+class _Way(NamedTuple):
+    """How a search ended: its steps, none if it was in vain, and what was missing then."""
+
+    steps: tuple[Step, ...]
+    end: Node
+    exhausted: bool
+    missing: str = ""
+
+
+def _downhill(search: Search, opening: _Opening, before: Price, bound: int) -> _Way:
+    """Steps to the cheapest expression, by what is wanted."""
+    exhausted = search.run(bound)
+    best = _cheapest(search)
+    unused = sorted(search.wanted - best.used)
+    if unused:
+        return _Way((), best.node, exhausted, f"a result by {unused[0]!r}")
+    if not (search.wanted or best.price < before):
+        return _Way((), best.node, exhausted)
+    return _Way((*opening.steps, *_steps(best, opening.end)), best.node, exhausted)
+
+
+def _towards(search: Search, opening: _Opening, closing: _Opening, bound: int) -> _Way:
     """Steps to a goal: from both ends, to an expression that both lead to."""
-    closing = _Opening(goal, barred)
     back = Search(closing.end, search.ways, price, _within_reach)
     while True:
         meeting = _meeting(search, back)
@@ -120,10 +159,10 @@ def _towards(
             bridge = _bridge(there.node, here.node)
             homeward = (*closing.steps, *_steps(here, closing.end))
             steps = (*opening.steps, *_steps(there, opening.end), *bridge, *_reversed(homeward))
-            return steps, goal, True
+            return _Way(steps, closing.start, True)
         ahead = [x for x in (search, back) if not x.is_done]
-        if not ahead or search.looked_at + back.looked_at >= bound:
-            return None, goal, not ahead
+        if not ahead or search.is_spent(bound) or back.is_spent(bound):
+            return _Way((), closing.start, not ahead, f"`{closing.start}`")
         min(ahead, key=lambda x: x.looked_at).look_at_next()
 
 
@@ -148,12 +187,23 @@ def _reversed(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def _expression(name: str, given: Node | str) -> Node:
-    node = parse(given) if isinstance(given, str) else given
+    node = as_expression(given)
     if not isinstance(node, Node):
         raise InputError(f"{name}: expected an expression, or its text, got {type(node).__name__}")
     if node.source is None:
         raise InputError(f"{name}: the space of `{node}` is open; compose it with an operator")
     return node
+
+
+def _asked(
+    using: str | Sequence[str], without: str | Sequence[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of identities that must be used, and of those that must not."""
+    wanted = frozenset(x.name for x in _identities("using", using))
+    barred = frozenset(x.name for x in _identities("without", without))
+    if wanted & barred:
+        raise InputError(f"derive: {min(wanted & barred)!r} is both in using and in without")
+    return wanted, barred
 
 
 def _check_spaces(start: Node, goal: Node) -> None:
@@ -170,6 +220,8 @@ def _identities(name: str, given: str | Sequence[str]) -> list[Equation]:
 
 def _conditions(given: Condition | str | Sequence[Condition | str]) -> list[Condition]:
     several = (given,) if isinstance(given, (Condition, str)) else given
+    if not isinstance(several, Collection):
+        raise InputError(f"assume: expected conditions, got {given!r}")
     known = {x.value: x for x in Condition}
     found = []
     for one in several:
@@ -202,12 +254,13 @@ def _within_reach(new: Price, best: Price) -> bool:
 class _Opening:
     """What is done before any search: everything tidy, shorthands unfolded."""
 
-    def __init__(self, start: Node, barred: Collection[str]):
+    def __init__(self, start: Node, barred: Collection[str], kept: Collection[Node] = ()):
+        self.start, self._kept = start, {x.name for x in kept if isinstance(x, Symbol)}
         self.steps: list[Step] = []
         self.end = self._tidied(start)
         letter = self._shorthand(barred)
         while letter is not None:
-            made = _unfolded(self.end, letter)
+            made = tidied(_unfolded(self.end, letter), split=False)
             self.steps.append(Step(presented(self.end), presented(made), *_definition(letter)))
             self.end = self._tidied(made)
             letter = self._shorthand(barred)
@@ -220,7 +273,7 @@ class _Opening:
         return tidy
 
     def _shorthand(self, barred: Collection[str]) -> Symbol | None:
-        letters = (x for x in _letters(self.end) if is_shorthand(x))
+        letters = (x for x in _letters(self.end) if is_shorthand(x) and x.name not in self._kept)
         return next((x for x in letters if f"definition of {x.name}" not in barred), None)
 
 
@@ -251,7 +304,7 @@ def _definition(letter: Symbol) -> tuple[str, Equation]:
 # -- after the search --------------------------------------------------------------------
 
 
-def _cheapest(search: Search, wanted: frozenset[str]) -> Found:
+def _cheapest(search: Search) -> Found:
     """The best of the search; where others are near, by the flops of their programs."""
     best = search.best
     if best.price.inverses:
@@ -260,7 +313,7 @@ def _cheapest(search: Search, wanted: frozenset[str]) -> Found:
     near = [
         x
         for x in search.seen.values()
-        if wanted <= x.used
+        if search.wanted <= x.used
         and not x.price.inverses
         and x.price.sweeps <= best.price.sweeps
         and x.price.flops <= limit
@@ -308,7 +361,9 @@ def _axiom(before: Node) -> str:
         return "inverse of a product"
     if _has(before, _has_neighbours_that_cancel):
         return "an operator and its inverse cancel"
-    return "terms added"
+    if _has(before, is_zero):
+        return "what is multiplied by zero vanishes"
+    return "numbers and like terms gathered"
 
 
 def _has(node: Node, test: Callable[[Node], bool]) -> bool:

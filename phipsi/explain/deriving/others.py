@@ -1,4 +1,4 @@
-"""The lemmas for other operators than the mass operator: any inertia, any term in joint space.
+"""Identities said again: of other operators than the mass operator, of points and joints by name.
 
 `(H phi (M + M_a) phi* H* + Jm)^-1` has an innovations form as the inverse of the mass matrix
 has, with articulated letters of its own. Here such operators are found in an expression, and
@@ -7,7 +7,7 @@ the identities of the papers said again with their letters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 
@@ -15,14 +15,10 @@ from phipsi.algebra import operators as op
 from phipsi.algebra.families import MASS, Family
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation
 from phipsi.algebra.node import Inverse, Node, Scaled, Symbol, add
-from phipsi.algebra.rewriting.normal import (
-    are_equal,
-    joined,
-    starred,
-    tidied,
-    words_of,
-)
+from phipsi.algebra.rewriting.normal import are_equal, atoms_of, joined, tidied, words_of
+from phipsi.algebra.rewriting.rules import plain
 from phipsi.algebra.spaces import BODY, JOINT, Causality
+from phipsi.algebra.stars import starred
 from phipsi.errors import InputError
 
 OUTER = (op.H, op.phi)
@@ -62,6 +58,41 @@ def lemmas_for(expression: Node, granted: Collection[Condition]) -> list[Equatio
     return found
 
 
+# -- letters with arguments ----------------------------------------------------------------
+
+AT_POINTS = (op.B, op.J, op.X, op.c)
+AT_JOINTS = (op.HH, op.HH_s, op.HH_delta, op.Gamma_delta)
+
+
+def said_of_arguments(expression: Node) -> list[Equation]:
+    """Equations with bare letters, said of the points and joints that an expression names."""
+    found: list[Equation] = []
+    letters = [x for x in map(plain, atoms_of(expression)) if isinstance(x, Symbol)]
+    for bare in (AT_POINTS, AT_JOINTS):
+        names = {x.name for x in bare}
+        arguments = {x.arguments for x in letters if x.name in names and x.arguments}
+        for given in sorted(arguments, key=repr):
+            words: dict[Node, Node] = {x: x(*given) for x in bare}
+            found += [
+                replace(x, left=_replaced(x.left, words), right=_replaced(x.right, words))
+                for x in IDENTITIES.values()
+                if set(bare) & {plain(y) for y in atoms_of(x.left) | atoms_of(x.right)}
+            ]
+    return found
+
+
+def _replaced(node: Node, words: Mapping[Node, Node]) -> Node:
+    """An expression with some letters in the place of others."""
+    if isinstance(node, Symbol):
+        return words.get(node, node)
+    if not node.children:
+        return node
+    return node.rebuild(tuple(_replaced(x, words) for x in node.children))
+
+
+# -- other inertias ------------------------------------------------------------------------
+
+
 def _inverted(node: Node) -> Iterator[Node]:
     if isinstance(node, Inverse):
         operand = node.children[0]
@@ -98,21 +129,12 @@ def _family(operand: Node) -> Family | None:
 
 def _said(equation: Equation, family: Family) -> Equation:
     """An equation of the mass operator with the letters of a family."""
+    words: dict[Node, Node] = {x: family.letter(x) for x in (op.P, op.D, op.G, op.tau_bar)}
+    words |= {op.K: family.K, op.psi: family.psi, op.M: family.W}
+    words[op.Jm] = Scaled(0, op.Jm) if family.N is None else family.N
     return replace(
         equation,
         name=f"{equation.name}, for {family!r}",
-        left=_translated(equation.left, family),
-        right=_translated(equation.right, family),
+        left=_replaced(equation.left, words),
+        right=_replaced(equation.right, words),
     )
-
-
-def _translated(node: Node, family: Family) -> Node:
-    if isinstance(node, Symbol):
-        letters = (op.P, op.D, op.G, op.tau_bar)
-        words: dict[Node, Node] = {x: family.letter(x) for x in letters}
-        words |= {op.K: family.K, op.psi: family.psi, op.M: family.W}
-        words[op.Jm] = Scaled(0, op.Jm) if family.N is None else family.N
-        return words.get(node, node)
-    if not node.children:
-        return node
-    return node.rebuild(tuple(_translated(x, family) for x in node.children))

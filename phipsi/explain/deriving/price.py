@@ -29,8 +29,9 @@ from phipsi.algebra.node import (
     Transpose,
     compose,
 )
-from phipsi.algebra.rewriting.normal import starred, starred_letters, tidied
+from phipsi.algebra.rewriting.normal import starred_letters, tidied
 from phipsi.algebra.spaces import BODY, JOINT, POINTS, SCALAR, Causality, Space
+from phipsi.algebra.stars import starred
 
 
 @dataclass(frozen=True, order=True)

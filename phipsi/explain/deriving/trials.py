@@ -40,12 +40,14 @@ class Trial:
         expressions: whose letters get values.
         seed: of state, points and values.
         axes: in which expressions are evaluated.
+        bare: how many points letters stand for that name none.
     """
 
     model: Model
     expressions: tuple[Node, ...]
     seed: int
     axes: str = "link"
+    bare: int = 2
 
     @cached_property
     def state(self) -> tuple[np.ndarray, np.ndarray]:
@@ -55,10 +57,10 @@ class Trial:
 
     @cached_property
     def points(self) -> list[Point]:
-        """For letters that name none: two, on the bodies that most joints carry."""
+        """For letters that name none: on the bodies that most joints carry."""
         rng = np.random.default_rng(self.seed + 1)
         depth = self.model.tree.depth
-        far = sorted(range(len(depth)), key=lambda k: -depth[k])[:2]
+        far = sorted(range(len(depth)), key=lambda k: -depth[k])[: self.bare]
         return [point(self.model.bodies[k].name, rng.normal(size=3)) for k in far]
 
     @cached_property
@@ -182,9 +184,14 @@ def random_machine(
 
 def _names(expressions: Sequence[Node]) -> tuple[list[str], list[str]]:
     """The frames and the joints that expressions name."""
-    arguments = [x for letter in letters_of(expressions) for x in letter.arguments]
-    frames = [x.frame for x in arguments if isinstance(x, Point)]
-    hinges = [x for x in arguments if isinstance(x, str)]
+    frames: list[str] = []
+    hinges: list[str] = []
+    for letter in letters_of(expressions):
+        for x in letter.arguments:
+            if isinstance(x, Point):
+                frames.append(x.frame)
+            elif isinstance(x, str):
+                (frames if _is_at_points(letter) else hinges).append(x)
     return list(dict.fromkeys(frames)), list(dict.fromkeys(hinges))
 
 

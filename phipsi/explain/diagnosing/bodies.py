@@ -26,9 +26,10 @@ from phipsi import spatial
 from phipsi.algebra.node import Node
 from phipsi.compile import compile
 from phipsi.model.configuration import joint_coordinates
-from phipsi.model.model import BODY_SIZE, Model
+from phipsi.model.model import BODY_SIZE, Joint, Model
 from phipsi.model.tree import WORLD
 from phipsi.operators import D, G, P, vector
+from phipsi.scalars import Scalar
 
 Blocks = Sequence[np.ndarray]  # one for each body or joint
 
@@ -85,10 +86,7 @@ def bodies_of(model: Model, q: np.ndarray) -> Bodies:
     phi, H_star = [], []
     for joint in model.joints:
         own = joint_coordinates(joint, q)
-        place, (turn, lever) = joint.placement, joint.kind.transform(own)
-        lever = spatial.add(place.position, spatial.apply(place.rotation, lever))
-        turn = spatial.compose(place.rotation, turn)
-        phi.append(np.array(spatial.phi(turn, lever), dtype=float))
+        phi.append(np.array(spatial.phi(*placed(joint, own)), dtype=float))
         H_star.append(np.array(joint.kind.motion_map(own), dtype=float))
     M = [body.inertia.matrix for body in model.bodies]
     composite = [block.copy() for block in M]
@@ -96,6 +94,13 @@ def bodies_of(model: Model, q: np.ndarray) -> Bodies:
         composite[p] += phi[k] @ composite[k] @ phi[k].T
     Jm = [joint.reflected_inertia for joint in model.joints]
     return Bodies(model, phi, H_star, M, Jm, composite)
+
+
+def placed(joint: Joint, own: Sequence[Scalar]) -> tuple[spatial.Matrix, spatial.Vector]:
+    """Where a joint puts its body, seen from the parent: rotation and lever, of any scalar."""
+    place, (turn, lever) = joint.placement, joint.kind.transform(own)
+    lever = spatial.add(place.position, spatial.apply(place.rotation, lever))
+    return spatial.compose(place.rotation, turn), lever
 
 
 def by_the_book(bodies: Bodies) -> Articulated:

@@ -21,6 +21,7 @@ from phipsi.explain.diagnosing.bodies import bodies_of, by_the_book, by_the_prog
 from phipsi.explain.diagnosing.conditioning import conditioning, volume
 from phipsi.explain.diagnosing.diagnosis import Diagnosis, Finding
 from phipsi.explain.diagnosing.laws import FACTORS, Machine, factor_laws, laws
+from phipsi.explain.diagnosing.newton import newton_laws
 from phipsi.explain.diagnosing.verdicts import refused, unknown
 from phipsi.model.configuration import check_configuration, check_speeds
 
@@ -44,8 +45,10 @@ def diagnose(
     - articulated inertias: symmetric, M <= P <= R;
     - gains: the Joseph form, tau_bar P = tau_bar P tau_bar* + G Jm G*;
     - Riccati steps: P(k) = M(k) + sum phi (tau_bar P) phi*, body by body;
-    - Mass = (I + H phi K) D (I + H phi K)*, its factors undone, Mass Mass^-1 = I,
-      ID(FD(tau)) = tau and the kinetic energy, by random vectors;
+    - Mass = (I + H phi K) D (I + H phi K)* and its factors undone, by random vectors;
+    - Newton's law: accelerations of bodies, what joints hold of weights, and what a motion
+      asks of them, beside the rates of momentum; no Coriolis term is in these;
+    - Mass Mass^-1 = I, ID(FD(tau)) = tau and the kinetic energy, by random vectors;
     - conditioning: extreme eigenvalues of the mass matrix with ones on its diagonal; up to
       300 speeds also det Mass = prod det D.
 
@@ -55,7 +58,7 @@ def diagnose(
     Args:
         model: the machine.
         q: one configuration, (nq,); None for the neutral one.
-        v: speeds, (nv,), of the round trip and the energy; None for random ones.
+        v: speeds, (nv,), of the motions and the energy; None for random ones.
         seed: of the random vectors.
         backend: that of `pp.compile`.
 
@@ -109,6 +112,7 @@ def _findings(
         yield unknown("factors of Mass", FACTORS, reason)
     else:
         yield from factor_laws(machine, rng)
+    yield from newton_laws(machine, bodies, rng)
     try:
         yield from laws(machine, rng)
         finding, condition = conditioning(machine, rng)

@@ -109,7 +109,7 @@ def _factors(machine: Machine, rng: np.random.Generator) -> Finding:
         FACTORS,
         "joint",
         machine.row_names,
-        _share(miss, s * np.sum(s * np.abs(x)) * machine.enlarged),
+        share_of(miss, s * np.sum(s * np.abs(x)) * machine.enlarged),
         lambda name, x: (
             f"at joint {name!r} the forces that move the whole machine are not those that its "
             "articulated bodies feel"
@@ -131,7 +131,7 @@ def _whitening(machine: Machine, rng: np.random.Generator) -> Finding:
         "(I + H phi K) (I - H psi K) = I",
         "joint",
         machine.row_names,
-        _share(miss, s * size),
+        share_of(miss, s * size),
         lambda name, x: f"forces that were filtered do not come back at joint {name!r}",
     )
 
@@ -146,7 +146,7 @@ def _inverse(machine: Machine, rng: np.random.Generator) -> Finding:
         "Mass Mass^-1 = I",
         "joint",
         machine.names,
-        _share(machine.mass(moved) - x, s * np.sum(s * np.abs(moved))),
+        share_of(machine.mass(moved) - x, s * np.sum(s * np.abs(moved))),
         lambda name, x: f"forces answered by accelerations are not met again at joint {name!r}",
     )
 
@@ -165,7 +165,7 @@ def _round_trip(machine: Machine, rng: np.random.Generator) -> Finding:
         "ID(FD(tau)) = tau",
         "joint",
         machine.names,
-        _share(back - tau, s * added),
+        share_of(back - tau, s * added),
         lambda name, x: (
             f"the motion that forces make does not ask for the same forces at joint {name!r}"
         ),
@@ -183,11 +183,11 @@ def _energy(machine: Machine) -> Finding:
         "v* Mass v = V* M V",
         "machine",
         [machine.model.name],
-        _share(np.array([by_joints - by_bodies]), np.array([size])),
+        share_of(np.array([by_joints - by_bodies]), np.array([size])),
         lambda name, x: "the joints see another kinetic energy than the bodies have",
     )
 
 
-def _share(miss: np.ndarray, size: np.ndarray) -> np.ndarray:
+def share_of(miss: np.ndarray, size: np.ndarray) -> np.ndarray:
     """What is left over, relative to what was added up; nothing is left of nothing."""
     return np.abs(miss) / np.where(size > 0.0, size, 1.0)

@@ -8,6 +8,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
+from phipsi.algebra.parse import parse
+from phipsi.algebra.spaces import POINTS
+from phipsi.algebra.walk import letters_of
 from phipsi.compile import check_model
 from phipsi.errors import InputError
 from phipsi.explain.drawings import colours, svg
@@ -19,9 +22,12 @@ from phipsi.explain.drawings.picture import Blocks, Picture, find_blocks
 from phipsi.explain.drawings.states import make_states
 from phipsi.explain.drawings.structure import Structure
 from phipsi.explain.drawings.words import plural, spaces_of, wrapped, written
+from phipsi.lowering.inputs import checked_points
+from phipsi.lowering.letters import PLACE, SPATIAL
 from phipsi.model.model import Model, Point
 
 LARGEST = 200  # bodies, beyond which blocks are smaller than what can be seen
+ROWS = PLACE * LARGEST  # of any space: those of as many bodies, the poses of which have most
 STATES = 3  # that are compared, to tell rounding from numbers
 SIDE = 460.0  # pixels, of the longer side
 THICKEST = 36.0  # pixels, of one row of numbers
@@ -32,7 +38,7 @@ BETWEEN = 12.0  # pixels between the middles of two names
 
 
 def draw_blocks(
-    expression: Node,
+    expression: Node | str,
     model: Model,
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
@@ -54,7 +60,7 @@ def draw_blocks(
     the same, to rounding, is pale yellow.
 
     Args:
-        expression: of the letters of `phipsi.operators`; a vector is a column.
+        expression: of the letters of `phipsi.operators`, or its text; a vector is a column.
         model: the machine, of at most 200 bodies.
         q: (nq,); None for a random configuration, the same each time.
         v: (nv,), where speeds appear; None for random ones.
@@ -68,7 +74,7 @@ def draw_blocks(
 
     Raises:
         InputError: no expression or one of open space, no machine or one that is too large,
-            points that are missing, arrays of wrong shape.
+            a space that is; points that are missing, arrays of wrong shape.
         SolveError: an inverse that does not exist at this configuration.
 
     >>> import phipsi as pp
@@ -76,7 +82,7 @@ def draw_blocks(
     >>> draw_blocks(phi, pp.examples.planar_arm(3)).title
     'φ of planar arm of 3: 6 of 9 blocks are nonzero'
     """
-    check_expression("draw_blocks", expression)
+    node = checked_expression("draw_blocks", expression)
     check_model(model)
     if not model.bodies:
         raise InputError(f"draw_blocks: {model.name!r} has no moving bodies, and so no blocks")
@@ -85,27 +91,47 @@ def draw_blocks(
             f"draw_blocks: {model.name!r} has {len(model.bodies)} bodies, and a drawing at most "
             f"{LARGEST}; draw a smaller machine of the same kind, or use pp.as_matrix"
         )
-    inputs = make_states(model, expression, q, v, points, values, STATES)
+    _check_rows(node, points)
+    inputs = make_states(model, node, q, v, points, values, STATES)
     structure = Structure(inputs)
-    blocks = find_blocks(expression, structure, inputs)
+    blocks = find_blocks(node, structure, inputs)
     count = blocks.nonzero.size
     verb = "is" if count == 1 else "are"
     said = f"{int(blocks.nonzero.sum())} of {plural(count, 'block')} {verb} nonzero"
-    title = f"{written(expression)} of {model.name}: {said}"
-    if factors:
-        return draw_row(expression, lambda x: find_blocks(x, structure, inputs), title)
-    return _one(expression, model, blocks, title, said)
+    title = f"{written(node)} of {model.name}: {said}"
+    if not factors:
+        return _one(node, model, blocks, title, said)
+    heading = f"{model.name}: {said}"
+    return draw_row(node, lambda x: find_blocks(x, structure, inputs), title, heading)
 
 
-def check_expression(function: str, expression: object) -> None:
-    """InputError for what is no expression, or whose space is open."""
-    if not isinstance(expression, Node):
-        kind = type(expression).__name__
-        raise InputError(f"{function}: expected an expression, got {kind}; pp.parse reads text")
-    if expression.source is None:
-        raise InputError(
-            f"{function}: the space of `{expression}` is open; compose it with an operator"
-        )
+def checked_expression(function: str, expression: object) -> Node:
+    """An expression, or what a text says; InputError for what is none, or whose space is open."""
+    node = parse(expression) if isinstance(expression, str) else expression
+    if not isinstance(node, Node):
+        kind = type(node).__name__
+        raise InputError(f"{function}: expected an expression, got {kind}")
+    if node.source is None:
+        raise InputError(f"{function}: the space of `{node}` is open; compose it with an operator")
+    return node
+
+
+def _check_rows(node: Node, points: Sequence[Point] | None) -> None:
+    """InputError for spaces that are too large; those of bodies are not, if these are few."""
+    letters = letters_of([node])
+    lists = [x.arguments for x in letters if POINTS in (x.source, x.target)]
+    lists += [] if points is None else [checked_points(points)]
+    rows = {POINTS.name: SPATIAL * max(map(len, lists), default=0)}
+    for letter in letters:
+        for space in (letter.source, letter.target):
+            if space is not None and space.is_own:
+                rows[space.name] = space.size or 0
+    for name, count in rows.items():
+        if count > ROWS:
+            raise InputError(
+                f"draw_blocks: the space {name!r} has {count} rows, and a drawing at most {ROWS}; "
+                "draw a smaller one of the same kind, or use pp.as_matrix"
+            )
 
 
 def _one(node: Node, model: Model, blocks: Blocks, title: str, said: str) -> Drawing:

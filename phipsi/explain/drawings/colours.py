@@ -1,7 +1,7 @@
 """Colours that mean something, told apart also by those who do not see red or green.
 
-They are those of Okabe and Ito, "Color Universal Design" (2008): blue and
-vermillion differ in lightness and in hue for every kind of sight.
+They are those of Okabe and Ito, "Color Universal Design" (2008). A test simulates
+sight without cones for red, and for green, and compares what is left.
 """
 
 INK = "#1c2126"  # letters and frames
@@ -13,7 +13,7 @@ KEPT = "#00785a"  # from one sweep to a later one: the bluish green, darkened fo
 CAUSAL = "#0072b2"  # tip to base
 ANTICAUSAL = "#d55e00"  # base to tip
 MEMORYLESS = "#2f3843"  # at a body itself
-ACROSS = "#b3568c"  # between branches: the reddish purple, darkened on white
+ACROSS = "#cc79a7"  # between branches: the reddish purple
 CANCELLED = "#f0e442"  # what the tree allows, and is zero all the same: yellow
 PLAIN = "#2f3843"  # of a vector, which has no direction
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from phipsi.algebra.node import Node
 from phipsi.compile import check_model, make_program
 from phipsi.errors import InputError
-from phipsi.explain.drawings.blocks import LARGEST, check_expression
+from phipsi.explain.drawings.blocks import LARGEST, checked_expression
 from phipsi.explain.drawings.drawing import Drawing
 from phipsi.explain.drawings.flow import flow_of
 from phipsi.explain.drawings.labels import Labels
@@ -17,7 +17,7 @@ from phipsi.lowering.program import Program
 from phipsi.model.model import Model
 
 
-def draw_dataflow(expression: Node, model: Model | None = None) -> Drawing:
+def draw_dataflow(expression: Node | str, model: Model | None = None) -> Drawing:
     """The algorithm of an expression as sweeps along the tree.
 
     Each sweep has a panel: the tree and the direction; what a body k hands to its neighbours on
@@ -26,7 +26,7 @@ def draw_dataflow(expression: Node, model: Model | None = None) -> Drawing:
     memory that the algorithm needs beside that of one body.
 
     Args:
-        expression: of the letters of `phipsi.operators`.
+        expression: of the letters of `phipsi.operators`, or its text.
         model: the machine, of at most 200 bodies; None for a chain of any length.
 
     Returns:
@@ -40,7 +40,7 @@ def draw_dataflow(expression: Node, model: Model | None = None) -> Drawing:
     >>> draw_dataflow(Mass.inv @ (T - C)).title
     'ℳ⁻¹ (T − C): 3 sweeps over the bodies'
     """
-    check_expression("draw_dataflow", expression)
+    node = checked_expression("draw_dataflow", expression)
     if model is not None:
         check_model(model)
         count = len(model.bodies)
@@ -51,15 +51,14 @@ def draw_dataflow(expression: Node, model: Model | None = None) -> Drawing:
             )
         if not count:
             raise InputError(f"draw_dataflow: {model.name!r} has no moving bodies to sweep over")
-    program = make_program([expression], plain=model is None or not model.has_mimics)
+    program = make_program([node], plain=model is None or not model.has_mimics)
     labels = Labels(program)
     names = [] if model is None else [x.name for x in model.bodies]
     skeleton = Skeleton(None if model is None else model.tree, names)
-    title = f"{written(expression)}: {plural(program.sweeps, 'sweep')} over the bodies"
-    where = "any machine" if model is None else model.name
-    heading = f"{written(expression)} on {where}"
-    formulas = _formulas(program, labels, expression)
-    return Page(flow_of(program), labels, skeleton, formulas, heading).drawing(title)
+    title = f"{written(node)}: {plural(program.sweeps, 'sweep')} over the bodies"
+    where = f"on {'any machine' if model is None else model.name}"
+    formulas = _formulas(program, labels, node)
+    return Page(flow_of(program), labels, skeleton, formulas, written(node), where).drawing(title)
 
 
 def _formulas(program: Program, labels: Labels, expression: Node) -> list[list[str]]:

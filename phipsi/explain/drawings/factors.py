@@ -22,13 +22,14 @@ NAME = 13.0
 Token = Node | str
 
 
-def draw_row(node: Node, blocks_of: Callable[[Node], Blocks], title: str) -> Drawing:
+def draw_row(node: Node, blocks_of: Callable[[Node], Blocks], title: str, heading: str) -> Drawing:
     """An expression, an equals sign, and what it is made of, all in one measure.
 
     Args:
         node: the expression.
         blocks_of: the blocks of an expression.
         title: what the drawing shows.
+        heading: what stands above all, a name in it: no formula.
     """
     tokens: list[Token] = [node, "=", *tokens_of(node)]
     found = {x: blocks_of(x) for x in tokens if isinstance(x, Node)}
@@ -45,9 +46,10 @@ def draw_row(node: Node, blocks_of: Callable[[Node], Blocks], title: str) -> Dra
             break
     entries = any(x.picture.shows_entries for x in pieces if x.picture)
     items = legend_items(list(found.values()), counts=False, entries=entries)
-    width = max(*(_width(line) for line in lines), *map(item_width, items)) + 2 * MARGIN
-    shown = svg.shorten(title, width - 2 * MARGIN, 12.0)
-    parts = [svg.formula(MARGIN, MARGIN + 4.0, shown, 12.0, colours.FAINT)]
+    shown = svg.shorten(heading, WIDEST, 12.0)
+    wide = svg.text_width(shown, 12.0)
+    width = max([wide, *map(_width, lines), *map(item_width, items)]) + 2 * MARGIN
+    parts = [svg.text(MARGIN, MARGIN + 4.0, shown, 12.0, colours.FAINT)]
     y = MARGIN + 26.0
     for line in lines:
         high = max(x.height for x in line)

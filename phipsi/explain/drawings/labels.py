@@ -5,26 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from phipsi.algebra.text.spelling import in_unicode
+from phipsi.explain.levels.in_letters import in_letters
 from phipsi.explain.levels.notation import Notation
-from phipsi.lowering.program import Program, Slot, Statement
+from phipsi.lowering.program import Effect, Program, Slot, Statement
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _PLACE = re.compile(r"\((?:[a-z0]|[a-z],[a-z])\)")
 _SUM = re.compile(r"sum_[a-z] ")
-
-
-def in_letters(line: str) -> str:
-    """A line of ASCII with the letters of the papers.
-
-    >>> in_letters("P+(k) = P(k) - G(k) H(k) P(k)"), in_letters("nu(k) = D^-1(k) eps(k)")
-    ('P⁺(k) = P(k) − G(k) H(k) P(k)', 'ν(k) = D⁻¹(k) ε(k)')
-    """
-    line = line.replace("^-1", "⁻¹").replace(" - ", " − ")
-    line = re.sub(r"(?<=\w)\+(?!=)", "⁺", line)
-    line = re.sub(r"\bsum_([a-z])\b", r"Σ_\1", line)
-    line = re.sub(r"\beps(?=\b|_\d)", "epsilon", line)
-    return _NAME.sub(lambda x: in_unicode(x[0]), line)
 
 
 class Labels:
@@ -49,6 +35,16 @@ class Labels:
     def listed(self, slots: Iterable[Slot]) -> list[str]:
         """The labels of some slots, each once."""
         return list(dict.fromkeys(map(self.of, slots)))
+
+    def handed(self, slots: Iterable[Slot]) -> list[str]:
+        """What bodies send along an edge: what a child makes for a sum, or what a parent has."""
+        said: list[str] = []
+        for slot in slots:
+            made = self.notation.uses.makers[slot]
+            sent = [self.notation.pushed(x) for x in made if x.effect is Effect.PUSH]
+            texts = [_PLACE.sub("", str(x)).replace(" = ", "\u00a0=\u00a0") for x in sent]
+            said += [in_letters(x) for x in texts] or [self.of(slot)]
+        return list(dict.fromkeys(said))
 
     def entering(self, statements: Iterable[Statement]) -> list[str]:
         """What the user gives."""

@@ -14,11 +14,12 @@ from functools import cached_property
 from phipsi.explain.drawings import colours, svg
 from phipsi.explain.drawings.drawing import Drawing
 from phipsi.explain.drawings.flow import Flow, Sweep
-from phipsi.explain.drawings.labels import Labels, in_letters
+from phipsi.explain.drawings.labels import Labels
 from phipsi.explain.drawings.legend import Item, draw_legend
 from phipsi.explain.drawings.skeleton import DIRECTIONS, Skeleton
 from phipsi.explain.drawings.words import wrapped
 from phipsi.explain.drawings.zoom import BODY, REACH, SIDE, Zoom, lines_before
+from phipsi.explain.levels.in_letters import in_letters
 from phipsi.lowering.program import Direction
 
 MARGIN = 18.0
@@ -41,7 +42,8 @@ class Page:
         labels: what it is called.
         skeleton: the tree.
         formulas: of each sweep its lines.
-        heading: what stands above all.
+        heading: the expression, which stands above all.
+        where: on which machine.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Page:
         skeleton: Skeleton,
         formulas: Sequence[Sequence[str]],
         heading: str,
+        where: str,
     ):
         self.flow, self.labels, self.skeleton = flow, labels, skeleton
         self.zooms = [Zoom(sweep, labels) for sweep in flow.sweeps]
@@ -58,6 +61,7 @@ class Page:
             [x for line in lines for x in _folded(in_letters(line), FORMULAS)] for lines in formulas
         ]
         self.heading = wrapped(heading, self.width - 2 * MARGIN, HEADING)
+        self.where = svg.shorten(where, self.width - 2 * MARGIN, SIZE)
 
     # -- where things are ----------------------------------------------------------------------
 
@@ -122,7 +126,7 @@ class Page:
     @cached_property
     def tops(self) -> list[float]:
         """Where each panel begins, and where the last ends."""
-        y = MARGIN + 22.0 * len(self.heading) + 12.0
+        y = MARGIN + 22.0 * len(self.heading) + 24.0
         tops = []
         for sweep in self.flow.sweeps:
             tops.append(y)
@@ -150,11 +154,13 @@ class Page:
         """
         height = self.tops[-1] + 34.0
         bold = {"font_weight": "bold"}
+        below = MARGIN + 22.0 * len(self.heading) + 6.0
         parts = [
             *(
                 svg.formula(MARGIN, MARGIN + 8.0 + 22.0 * k, line, HEADING, colours.INK, **bold)
                 for k, line in enumerate(self.heading)
             ),
+            svg.text(MARGIN, below, self.where, SIZE, colours.FAINT),
             *(part for sweep in self.flow.sweeps for part in self._panel(sweep)),
             *(part for key in self.flow.kept for part in self._kept(key)),
             *(
@@ -177,7 +183,7 @@ class Page:
     def _said(self, sweep: Sweep) -> str:
         """A sweep in words."""
         way = "once" if sweep.direction is None else DIRECTIONS[sweep.direction][1]
-        passed = self.labels.listed(sweep.passed)
+        passed = self.labels.handed(sweep.passed)
         text = f"Sweep {sweep.number}, {way}"
         text += f", hands on {', '.join(passed)}" if passed else ""
         for (made, read), slots in self.flow.kept.items():

@@ -101,11 +101,11 @@ class Structure:
         """The Frobenius norm of every block at every state."""
         assert node.target is not None and node.source is not None
         matrix = self._machine.matrix(node)
-        squares = np.reshape(matrix, (-1, *matrix.shape[-2:])) ** 2
+        norms = np.abs(np.reshape(matrix, (-1, *matrix.shape[-2:])))
         for axis, space in enumerate((node.target, node.source), start=1):
             sizes = [cell.size for cell in cells_of(space, self._machine.inputs)]
-            squares = np.add.reduceat(squares, np.cumsum([0, *sizes[:-1]]), axis=axis)
-        return np.sqrt(squares)
+            norms = np.hypot.reduceat(norms, np.cumsum([0, *sizes[:-1]]), axis=axis)
+        return norms  # by hypot, for the squares of small numbers are nothing
 
 
 def _rounding_of(node: Node, parts: Sequence[np.ndarray], own: np.ndarray) -> np.ndarray:
@@ -116,7 +116,7 @@ def _rounding_of(node: Node, parts: Sequence[np.ndarray], own: np.ndarray) -> np
         return SMALLEST * reduce(np.matmul, parts)
     if isinstance(node, Inverse):
         return OF_INVERSE * (own @ parts[0] @ own)
-    return SMALLEST * (own if parts else np.full_like(own, own.max(initial=0.0)))
+    return (SMALLEST if parts else 0.0) * own  # of a letter nothing was added up
 
 
 # -- the algebra of zeros and ones ---------------------------------------------------------

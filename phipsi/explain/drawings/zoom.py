@@ -39,14 +39,15 @@ class Zoom:
     @cached_property
     def enters(self) -> list[str]:
         """Lines of what the user gives."""
-        return wrapped(", ".join(self.labels.entering(self.sweep.enters)), REACH, SIZE)
+        said = self.labels.entering(self.sweep.enters)
+        return wrapped(", ".join([*said, *["points"] * self.sweep.at_points]), REACH, SIZE)
 
     @cached_property
     def passed(self) -> list[str]:
         """Lines of what goes along an edge."""
         slots = self.sweep.passed
-        said = self.labels.listed(x for x in slots if x.domain.kind != "column")
-        columns = self.labels.listed(x for x in slots if x.domain.kind == "column")
+        said = self.labels.handed(x for x in slots if x.domain.kind != "column")
+        columns = self.labels.handed(x for x in slots if x.domain.kind == "column")
         said += [f"columns {columns[0]}", *columns[1:]] if columns else []
         room = REACH - NEIGHBOUR - BODY[0] + 4.0
         whole = [
@@ -110,8 +111,8 @@ class Zoom:
                 continue
             ends = [right, left] if direction is Direction.TIP_TO_BASE else [left, right]
             yield svg.arrow(ends, color, width=2.0, head=8.0)
-            for number, line in enumerate(reversed(self.passed)):
-                at = (left[0] + right[0]) / 2, y - 12.0 - LINE * number
+            for number, line in enumerate(self.passed, start=1 - len(self.passed)):
+                at = (left[0] + right[0]) / 2, y - 12.0 + LINE * number
                 yield svg.formula(*at, line, SIZE, color, text_anchor="middle")
         for name, at_x in (("p", x - REACH), ("c", x + REACH)):
             style = {"fill": "#ffffff", "stroke": colours.FAINT, "stroke_width": 1.2}

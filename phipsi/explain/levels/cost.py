@@ -42,7 +42,7 @@ def price_of(
     lists = _points(expressions, where, inputs if is_own else None)
     try:
         cost = cost_of(program, where, lists)
-    except (PhipsiError, ZeroDivisionError, KeyError):
+    except (PhipsiError, ZeroDivisionError):  # the latter where a body that must move has no mass
         text = f"sweeps: {program.sweeps}; flops depend on the machine, its joints and points"
         return Price(text)
     name = repr(where.name) if is_own else f"a chain of {REFERENCE} revolute joints, the reference"

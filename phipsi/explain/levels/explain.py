@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
+from phipsi.algebra.parse import parse
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
@@ -24,10 +25,11 @@ from phipsi.explain.levels.link_levels import (
 from phipsi.explain.levels.meanings import VIEWS
 from phipsi.explain.levels.notation import Notation
 from phipsi.explain.levels.numbers import numbers_text
-from phipsi.explain.levels.operator_form import operator_forms
+from phipsi.explain.levels.operator_form import operator_forms, public_forms
 from phipsi.explain.levels.operator_levels import expression_level, nature_level, operators_level
 from phipsi.explain.levels.record import Values, recorded
 from phipsi.explain.levels.roles import meaning_of
+from phipsi.explain.levels.rows import check_rows
 from phipsi.explain.levels.sweeps import sweeps_of
 from phipsi.explain.levels.units import unit_text
 from phipsi.lowering.inputs import Inputs
@@ -35,7 +37,7 @@ from phipsi.model.model import Model, Point
 
 
 def explain(
-    expression: Node | Sequence[Node],
+    expression: Node | str | Sequence[Node | str],
     model: Model | None = None,
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
@@ -53,7 +55,8 @@ def explain(
     intermediate quantity has a name, a formula, an operator form and a meaning.
 
     Args:
-        expression: of the letters of `phipsi.operators`; or several, which share what they share.
+        expression: of the letters of `phipsi.operators`, or its text; or several, which share what
+            they share.
         model: the machine, for its joints, its cost and its numbers.
         q: (nq,), one state; by default the neutral one.
         v: (nv,), by default zero.
@@ -69,6 +72,7 @@ def explain(
 
     Raises:
         InputError: no expression, an open space, an unknown view, wrong or missing values.
+        LoweringError: an expression so deep that not even its letters can be listed.
         SolveError: with `inspect`, where something has no value in this state.
 
     >>> import phipsi as pp
@@ -86,6 +90,24 @@ def explain(
         raise InputError(f"view: unknown {view!r}; {name_choices(str(view), VIEWS)}")
     if model is not None and not isinstance(model, Model):
         raise InputError(f"model: expected a Model, got {type(model).__name__}")
+    try:
+        return _explained(expressions, model, q, v, view, inspect, points, values)
+    except RecursionError:
+        raise LoweringError(
+            "explain: the expression is nested too deeply; pp.as_matrix evaluates it densely"
+        ) from None
+
+
+def _explained(
+    expressions: tuple[Node, ...],
+    model: Model | None,
+    q: ArrayLike | None,
+    v: ArrayLike | None,
+    view: str,
+    inspect: bool,
+    points: Sequence[Point] | None,
+    values: Mapping[str, Any],
+) -> Explanation:
     plain = model is None or not model.has_mimics
     inputs, why_not = _inputs(expressions, model, q, v, points, values, inspect)
     upper = (
@@ -94,18 +116,20 @@ def explain(
         nature_level(expressions, plain, view),
     )
     try:
+        check_rows(expressions)
         notation = Notation(make_program(expressions, plain))
     except (LoweringError, SolveError) as error:
         if inspect:
             raise
         why = f"no sweeps: {error}"
         return Explanation(expressions, view, _levels(*upper, *[why] * 4), (), why, "")
-    sweeps, forms = sweeps_of(notation, expressions), operator_forms(notation)
+    sweeps = sweeps_of(notation, expressions)
+    forms = public_forms(notation, operator_forms(notation))
     price = price_of(notation.program, expressions, model, inputs)
     numbers, found = _numbers(notation, inputs, why_not, q is None, v is None, inspect)
     lower = (
         sweeps_level(notation, sweeps, forms, price, view),
-        transitions_level(notation, sweeps),
+        transitions_level(notation, sweeps, forms),
         joint_level(notation, sweeps, view),
         coordinates_level(notation, model, sweeps),
     )
@@ -114,7 +138,7 @@ def explain(
             x.name,
             x.line,
             forms.get(x.name),
-            meaning_of(notation, x, view),
+            meaning_of(notation, x, view, forms.get(x.name)),
             unit_text(x.unit, x.slot),
         )
         for x in notation.quantities
@@ -131,17 +155,17 @@ def _levels(*texts: str) -> tuple[Level, ...]:
 # -- what the user passes ----------------------------------------------------------------------
 
 
-def _checked(expression: Node | Sequence[Node]) -> tuple[Node, ...]:
-    """The expressions; InputError for what is none."""
-    several = (expression,) if isinstance(expression, Node) else expression
-    if not isinstance(several, (list, tuple)):
+def _checked(expression: Node | str | Sequence[Node | str]) -> tuple[Node, ...]:
+    """The expressions, read where they are text; InputError for what is none."""
+    given = (expression,) if isinstance(expression, (Node, str)) else expression
+    if not isinstance(given, (list, tuple)):
         kind = type(expression).__name__
         raise InputError(
-            f"explain: expected an expression, or a list of several, got {kind}; "
-            "pp.parse makes one of text"
+            f"explain: expected an expression, its text, or a list of several, got {kind}"
         )
-    if not several:
+    if not given:
         raise InputError("explain: expected an expression or several, got none")
+    several = [parse(one) if isinstance(one, str) else one for one in given]
     for one in several:
         if not isinstance(one, Node):
             raise InputError(f"explain: expected an expression, got {type(one).__name__}")
@@ -205,4 +229,5 @@ def _numbers(
     q = "q neutral (no q was passed)" if is_neutral else "q as passed"
     v = "v = 0 (no v was passed)" if is_at_rest else "v as passed"
     head = f"{inputs.model.name!r} at {q}, {v}; in link frames, rotation first, SI units"
-    return f"{paragraph(head)}\n{numbers_text(found)}", found if inspect else None
+    given = {"q", "beta", *(letter.name for letter in inputs.given)}
+    return f"{paragraph(head)}\n{numbers_text(found, given)}", found if inspect else None

@@ -10,6 +10,7 @@ import numpy as np
 
 from phipsi.algebra.node import Node
 from phipsi.errors import InputError
+from phipsi.explain.levels.in_letters import in_letters
 from phipsi.explain.levels.record import Key
 
 TITLES = (
@@ -21,20 +22,6 @@ TITLES = (
     "within the link, across the joint",
     "coordinates",
 )
-GREEK = {
-    "alpha": "α",
-    "beta": "β",
-    "eps": "ε",
-    "lambda": "λ",
-    "nu": "ν",
-    "phi": "φ",
-    "psi": "ψ",
-    "tau": "τ",
-    "Omega": "Ω",
-    "Delta": "Δ",
-    "Gamma": "Γ",
-}
-WORDS = re.compile(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])")
 
 
 @dataclass(frozen=True)
@@ -123,6 +110,25 @@ class Explanation:
             sections.append(("Numbers", self.numbers))
         return [(title, text) for title, text in sections if text]
 
+    def _in_letters(self) -> list[tuple[str, str]]:
+        """The sections with the letters of the papers in their formulas.
+
+        What was typed, and the names of the machine, stay as they are.
+        """
+        shown = []
+        for title, text in self._sections():
+            lines = text.split("\n")
+            for i, line in enumerate(lines):
+                if title.startswith("Level 1:"):
+                    is_formula = line.startswith(" ")
+                elif title == "Numbers":
+                    is_formula = re.fullmatch(r"\w\S*", line) is not None
+                else:
+                    is_formula = title != "Cost" and "'" not in line
+                lines[i] = in_letters(line) if is_formula else line
+            shown.append((title, "\n".join(lines)))
+        return shown
+
     def __str__(self) -> str:
         return "\n\n".join(f"{title}\n{'-' * len(title)}\n{x}" for title, x in self._sections())
 
@@ -132,38 +138,15 @@ class Explanation:
 
     def _repr_markdown_(self) -> str:
         return "\n\n".join(
-            f"**{title}**\n\n```text\n{in_greek(text)}\n```" for title, text in self._sections()
+            f"**{title}**\n\n```text\n{text}\n```" for title, text in self._in_letters()
         )
 
     def _repr_html_(self) -> str:
         parts = []
-        for i, (title, text) in enumerate(self._sections()):
+        for i, (title, text) in enumerate(self._in_letters()):
             opened = " open" if i in (0, 3) else ""
-            inside = html.escape(in_greek(text))
             parts.append(
                 f"<details{opened}><summary><b>{html.escape(title)}</b></summary>"
-                f'<pre style="line-height:1.35">{inside}</pre></details>'
+                f'<pre style="line-height:1.35">{html.escape(text)}</pre></details>'
             )
         return "".join(parts)
-
-
-def in_greek(text: str) -> str:
-    """Letters that are spelled out, as the letters they are; columns stay aligned.
-
-    >>> print(in_greek("psi  filter\\nH    map"))
-    ψ    filter
-    H    map
-    """
-    lines = []
-    for line in text.split("\n"):
-        cells = re.split(r"( {2,})", line)  # cells and gaps, by turns
-        for i in range(0, len(cells) - 1, 2):
-            spelled = len(cells[i])
-            cells[i] = _letters(cells[i])
-            cells[i + 1] += " " * (spelled - len(cells[i]))
-        lines.append("".join([*cells[:-1], _letters(cells[-1])]))
-    return "\n".join(lines)
-
-
-def _letters(text: str) -> str:
-    return WORDS.sub(lambda x: GREEK[x[1]], text)

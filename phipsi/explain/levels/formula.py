@@ -115,8 +115,11 @@ class Number(Formula):
 
     value: float
 
-    unit = (0, 0)
     kinds = UNKNOWN
+
+    @property
+    def unit(self) -> Unit:  # type: ignore[override]
+        return (0, 0) if self.value else None  # zero has the unit of whatever it stands for
 
     def text(self) -> str:
         return f"{self.value:g}"
@@ -147,7 +150,7 @@ class Times(Formula):
 
     @property
     def kinds(self) -> Kinds:  # type: ignore[override]
-        parts = [x for x in self.factors if not is_scalar(x)]
+        parts = [x for x in self.factors if not (is_scalar(x) or is_multiple_of_identity(x))]
         return (parts[0].kinds[0], parts[-1].kinds[1]) if parts else UNKNOWN
 
     def text(self) -> str:
@@ -291,6 +294,20 @@ def is_scalar(x: Formula) -> bool:
     return isinstance(x, Number) or (
         isinstance(x, Atom) and x.node is not None and x.node.is_scalar
     )
+
+
+def is_multiple_of_identity(x: Formula) -> bool:
+    """Whether a factor leaves a vector what it is, a force or a motion: I, 2 I, (I + I)^-1."""
+    match x:
+        case Atom():
+            return x.name == "I"
+        case Times():
+            return all(is_scalar(part) or is_multiple_of_identity(part) for part in x.factors)
+        case Plus():
+            return all(is_multiple_of_identity(term) for _, term in x.terms)
+        case Around():
+            return x.name == "inv" and is_multiple_of_identity(x.body)
+    return False
 
 
 def plus(*terms: tuple[int, Formula]) -> Formula:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from phipsi.algebra import operators as op
 from phipsi.algebra.node import Node
+from phipsi.explain.levels.across import across_joints
 from phipsi.explain.levels.cost import Price
 from phipsi.explain.levels.layout import paragraph, table, wrapped_line
 from phipsi.explain.levels.notation import Notation, Quantity
-from phipsi.explain.levels.operator_form import as_operator, printed
+from phipsi.explain.levels.operator_form import printed
 from phipsi.explain.levels.roles import meaning_of
+from phipsi.explain.levels.rows import folded
 from phipsi.explain.levels.sweeps import Sweep
 from phipsi.explain.levels.units import unit_text
 from phipsi.lowering.program import Effect, Statement
@@ -40,22 +43,22 @@ def sweeps_level(
     if price.by_loop:
         parts.append(f"(flops on {price.where})")
     rows = []
-    for x in notation.quantities:
-        text = _form_text(x, forms.get(x.name))
-        rows.append([x.name, unit_text(x.unit, x.slot), meaning_of(notation, x, view)])
-        if text:
-            rows.append(["", "", text])
+    told = folded(notation.quantities, lambda x: f"{x.line}\n{_form_text(x, forms)}")
+    for x, text, count in told:
+        line, _, form = text.partition("\n")
+        name = x.name if count == 1 else line.partition("(" if "(" in x.place else " =")[0]
+        unit = unit_text(x.unit, x.slot)
+        rows.append([name, unit, meaning_of(notation, x, view, forms.get(x.name))])
+        if form:
+            rows.append(["", "", form])
     if rows:
         parts.append("what they are:\n" + table(rows))
-    return "\n".join(parts)
+    return "\n".join(parts) or "zero: nothing runs"
 
 
-def _form_text(x: Quantity, form: Node | None) -> str:
+def _form_text(x: Quantity, forms: Mapping[str, Node]) -> str:
     """A quantity as an operator expression, where that says more than its name."""
-    if form is None:
-        return ""
-    if x.slot.domain.kind == "column":
-        form = as_operator(form)
+    form = forms.get(x.name)
     return "" if form is None or printed(form) == x.name else f"= {printed(form)}"
 
 
@@ -80,7 +83,9 @@ TRANSITIONS = {  # what a formula may hold between two bodies, and what it is
 }
 
 
-def transitions_level(notation: Notation, sweeps: Sequence[Sweep]) -> str:
+def transitions_level(
+    notation: Notation, sweeps: Sequence[Sweep], forms: Mapping[str, Node]
+) -> str:
     """What goes from link to link, and by which transition."""
     text = "\n".join(line for sweep in sweeps for line in sweep.lines)
     found = [x for mark, x in TRANSITIONS.items() if _mentions(text, mark)]
@@ -91,14 +96,18 @@ def transitions_level(notation: Notation, sweeps: Sequence[Sweep]) -> str:
         lines.append(table(handed))
     if not lines:
         return "nothing goes from link to link: each block is made at its own body"
-    if "phi(k,c) [" in text and any("G(c)" in line for line in text.splitlines()):
-        lines.append(
-            paragraph(
-                "phi(k,c) [z + G (T - H z)](c) is psi(k,c) z(c) + phi(k,c) G(c) T(c): the filter, "
-                "written so that no 6 x 6 matrix psi(k,c) is made"
-            )
-        )
+    lines += map(paragraph, _filters(notation, forms))
     return "\n".join(lines)
+
+
+def _filters(notation: Notation, forms: Mapping[str, Node]) -> list[str]:
+    """The recursions of psi that are written with phi(k,c) and G(c)."""
+    return [
+        f"{x.line}: {x.name} = {printed(forms[x.name])} passes free joints by psi(k,c), written so "
+        "that no 6 x 6 matrix psi(k,c) is made"
+        for x in notation.quantities
+        if forms.get(x.name, op.I).factors[0] == op.psi and "psi(k,c)" not in x.line
+    ]
 
 
 def _mentions(text: str, mark: str) -> bool:
@@ -131,7 +140,6 @@ def _numbers(x: Statement) -> str:
 def joint_level(notation: Notation, sweeps: Sequence[Sweep], view: str) -> str:
     """Within the link, and across the joint."""
     text = "\n".join(line for sweep in sweeps for line in sweep.lines)
-    names = {x.name for x in notation.quantities}
     lines = []
     if any(x in text for x in ("phi(", "phi*(", "psi(", "psi*(")):
         lines += [
@@ -139,8 +147,9 @@ def joint_level(notation: Notation, sweeps: Sequence[Sweep], view: str) -> str:
             "  phi(p,k) = [[R, l~ R], [0, R]]   a force keeps its size and gains the moment of its"
             " lever l",
         ]
-    if any(x.split("_")[0] == "G" for x in names):
-        lines += ["across the joint:", table(ACROSS[view])]
+    across = across_joints(notation, view)
+    if across:
+        lines += ["across the joint:", table(across)]
     elif "H(k)" in text or "H*(k)" in text:
         lines += ["across the joint, which is locked or moves as it is told:", table(ALONG[view])]
     if not lines:
@@ -148,25 +157,6 @@ def joint_level(notation: Notation, sweeps: Sequence[Sweep], view: str) -> str:
     return "\n".join(lines)
 
 
-ACROSS = {
-    "mechanics": [
-        ["D(k) = H(k) P(k) H*(k) + Jm(k)", "inertia that resists the joint's motion"],
-        ["G(k) = P(k) H*(k) D^-1(k)", "force at the body for a unit of force in the joint"],
-        ["tau_bar(k) = I - G(k) H(k)", "what of a force the free joint passes on"],
-        [
-            "P+(k) = tau_bar(k) P(k)",
-            "inertia as felt through the joint: none about its axes, unless a rotor resists",
-        ],
-        ["H(k) P+(k) = 0", "without a rotor: a free joint transmits no force along its axes"],
-    ],
-    "estimation": [
-        ["D(k) = H(k) P(k) H*(k) + Jm(k)", "covariance of the innovation"],
-        ["G(k) = P(k) H*(k) D^-1(k)", "Kalman gain"],
-        ["tau_bar(k) = I - G(k) H(k)", "the update: what the measurement leaves of the error"],
-        ["P+(k) = tau_bar(k) P(k)", "covariance after the update"],
-        ["H(k) P+(k) = 0", "without measurement noise: what was measured is known"],
-    ],
-}
 ALONG = {
     "mechanics": [
         ["H(k) x(k)", "the part of a force along the joint's axes"],

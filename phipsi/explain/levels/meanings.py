@@ -72,6 +72,7 @@ LETTERS: dict[str, Meaning] = {
     "phi_tilde": Meaning(
         "propagation through locked joints, strictly inward",
         "transition of the state to bodies strictly inboard",
+        blocks="at (i, k), i inboard of k",
     ),
     "S": Meaning(
         "shift: a turn into the parent's axes, without a lever",
@@ -105,6 +106,7 @@ LETTERS: dict[str, Meaning] = {
     "J": Meaning(
         "Jacobian: motion of points by joint speeds; J* joint forces of forces at points",
         "output at points of the smoother; J* measurements of known inputs",
+        blocks="at (e, k), e on k or outboard of it",
     ),
     "S_q": Meaning(
         "joint speeds of independent ones: mimic joints follow",
@@ -112,7 +114,11 @@ LETTERS: dict[str, Meaning] = {
         "1, or the ratio of a mimic joint",
         "at (k, i), joint k moves with coordinate i",
     ),
-    "Mass": Meaning("mass matrix", "covariance of the measurements"),
+    "Mass": Meaning(
+        "mass matrix",
+        "covariance of the measurements",
+        blocks="at (i, k), one of them inboard of or at the other",
+    ),
     "R": Meaning(
         "composite inertia: k and all outboard of it, joints locked",
         "covariance of the state at k, nothing measured",
@@ -151,10 +157,12 @@ LETTERS: dict[str, Meaning] = {
     "psi_tilde": Meaning(
         "propagation through free joints, strictly inward",
         "transition of the Kalman filter to bodies strictly inboard",
+        blocks="at (i, k), i inboard of k",
     ),
     "Omega": Meaning(
         "admittance: acceleration of body i by a force at body j, joints free",
         "covariance of the smoother's adjoint variables",
+        blocks="at (i, k), some body inboard of or at both",
     ),
     "Y": Meaning(
         "admittance of body k itself: its acceleration by a force on it",
@@ -236,6 +244,14 @@ ROLES: dict[str, Meaning] = {
         "force at body k, of all outboard, carried through joints that do not yield",
         "state at body k, nothing measured",
     ),
+    "z other": Meaning(
+        "force at body k, of all outboard, carried inward by a step of its own",
+        "state at body k, by a transition of its own",
+    ),
+    "motion other": Meaning(
+        "motion of body k, carried outward by a step of its own",
+        "adjoint variable at body k, by a transition of its own",
+    ),
     "eps": Meaning(
         "force that is left to move joint k",
         "innovation: measurement at joint k, less its prediction",
@@ -250,13 +266,46 @@ ROLES: dict[str, Meaning] = {
     "u": Meaning("velocity that body k adds", "input of the smoother at body k"),
     "p": Meaning("momentum along the axes of joint k", "measurement at joint k"),
     "y": Meaning("vector of the joints", "vector of the measurements"),
-    "s": Meaning("number, or vector of coordinates", "number, or vector of coordinates"),
+    "y smoothed": Meaning(
+        "motion of joint k: nu, less what the motion of its parent takes of it",
+        "smoothed measurement residual of joint k",
+    ),
+    "s": Meaning("number", "number"),
+    "s coordinates": Meaning("vector of the coordinates", "vector of the coordinates"),
     "x_0": Meaning("vector of the base", "boundary value at the base"),
     "x_C": Meaning("vector of the points", "vector at the points"),
     "energy": Meaning("energy", "weighted sum of squares"),
     "power": Meaning("power", "inner product of state and adjoint"),
     "A": Meaning("block of body k", "block of body k"),
     "x": Meaning("vector of body k", "vector at body k"),
+}
+
+# of P, D, G of other operators L phi W phi* L* + N than the mass operator
+OF_OTHERS: dict[str, Meaning] = {
+    "P": Meaning(
+        "as an articulated inertia, of this operator instead of the mass operator",
+        "covariance of the predicted state's error, of this operator's state",
+    ),
+    "P+": Meaning(
+        "the same, as felt through what gives way at joint k",
+        "covariance of the state's error, after its measurement at k",
+    ),
+    "D": Meaning(
+        "what resists at joint k, of this operator instead of the mass operator",
+        "covariance of the innovation at joint k",
+    ),
+    "G": Meaning(
+        "share of what is given at joint k that is felt at body k",
+        "Kalman gain: how much of the innovation corrects the state",
+    ),
+    "tau_bar": Meaning(
+        "part of a vector at body k that is passed on where joint k gives way",
+        "what the measurement at k leaves of the state's error",
+    ),
+    "R": Meaning(
+        "as a composite inertia, of other blocks", "covariance of the state, of other noise"
+    ),
+    "Y": Meaning("as an admittance of body k, of other blocks", "information on the state at k"),
 }
 
 

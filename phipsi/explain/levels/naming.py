@@ -23,6 +23,7 @@ from phipsi.lowering.program import Slot, Statement
 if TYPE_CHECKING:
     from phipsi.explain.levels.notation import Notation
 
+OF_THE_MACHINE = {"P", "P+", "D", "G", "R", "Y"}  # what other operators have too, in their way
 MakerOf = Callable[[Slot], Statement]
 ARTICULATED = {"P": op.P, "D": op.D, "G": op.G, "P+": op.tau_bar @ op.P}
 
@@ -179,15 +180,16 @@ def told_apart(
 
     Args:
         bases: of each slot.
-        letters: slots that are called by their own letter.
+        letters: slots that hold the letter that they are called by; they have no number.
         taken: names of other things; only a letter may be called so.
     """
-    count = Counter(bases.values())
+    count = Counter(base for slot, base in bases.items() if slot not in letters)
     names: dict[Slot, str] = {}
-    used = set(taken)
+    held = {base for slot, base in bases.items() if slot in letters}
+    used = taken | held
     for slot, base in bases.items():
         name, number = base, 0
-        is_free = count[base] == 1 and (base not in taken or slot in letters)
+        is_free = slot in letters or (count[base] == 1 and base not in used)
         while not is_free:
             number += 1
             name = f"{base}_{number}"

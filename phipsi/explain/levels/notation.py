@@ -8,14 +8,14 @@ once; the rest stands inside the formulas. What children push to their parent is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import SCALAR, Causality, Space
 from phipsi.explain.levels.formula import UNKNOWN, Atom, Formula, Kinds, Over, Times, Unit
-from phipsi.explain.levels.naming import base_name, letters_of_slots, told_apart
+from phipsi.explain.levels.naming import OF_THE_MACHINE, base_name, letters_of_slots, told_apart
 from phipsi.explain.levels.places import CHILD, HERE, Place
 from phipsi.explain.levels.spoken import SAID
 from phipsi.explain.levels.uses import WHOLE, Uses
@@ -193,7 +193,16 @@ class Notation:
         for slot in self.uses.makers:
             if slot in self._named:
                 bases[slot] = base_name(self, slot, bases)
-        return told_apart(bases, {x for x in bases if x.name == bases[x]}, self._taken())
+        return told_apart(bases, self._letters_held(bases), self._taken() | OF_THE_MACHINE)
+
+    def _letters_held(self, bases: Mapping[Slot, str]) -> set[Slot]:
+        """Slots that hold the letter which they are called by; of two alike, the first."""
+        first: dict[str, Slot] = {}
+        for slot, base in bases.items():
+            by_name = slot.name == base and base not in OF_THE_MACHINE
+            if slot in self.letters or by_name:
+                first.setdefault(base, slot)
+        return set(first.values())
 
     def _taken(self) -> set[str]:
         """Names of what is given, and of the user's own letters."""

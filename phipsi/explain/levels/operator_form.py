@@ -12,6 +12,7 @@ is what the program computes. Riccati equations are no linear recursions: P stay
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
@@ -62,7 +63,7 @@ def operator_form(formula: Formula, is_block: bool = False) -> Node:
 def _form(formula: Formula, is_block: bool) -> Node | float:
     match formula:
         case Number():
-            return formula.value
+            return int(formula.value) if formula.value == round(formula.value) else formula.value
         case Atom():
             if formula.node is None:
                 raise NoFormError(formula.text())
@@ -126,7 +127,8 @@ def _times(left: Node | float, right: Node | float) -> Node | float:
 def operator_forms(notation: Notation) -> dict[str, Node]:
     """Of the quantities, by name, their operator forms, in letters and each other's names.
 
-    Those without one are left out.
+    A column's is that of the vector which starts as `unit`; see `as_operator`. Those without one
+    are left out.
     """
     forms: dict[str, Node] = {}
     for quantity in notation.quantities:
@@ -134,6 +136,18 @@ def operator_forms(notation: Notation) -> dict[str, Node]:
         if form is not None:
             forms[quantity.name] = _tidy(form)
     return forms
+
+
+def public_forms(notation: Notation, forms: Mapping[str, Node]) -> dict[str, Node]:
+    """The same, of columns as the operators that they are columns of."""
+    found: dict[str, Node] = {}
+    for x in notation.quantities:
+        form = forms.get(x.name)
+        if form is not None and x.slot.domain.kind == "column":
+            form = as_operator(form)
+        if form is not None:
+            found[x.name] = form
+    return found
 
 
 def _own_form(notation: Notation, quantity: Quantity) -> Node | None:
@@ -157,7 +171,8 @@ def _cycle(notation: Notation, slot: Slot) -> list[Slot] | None:
 
     The one that is solved for is what bodies hand to each other.
     """
-    cycle = [x.slot for x in notation.quantities if x.slot in notation.uses.cycle(slot)]
+    around = notation.uses.cycle(slot)
+    cycle = [x.slot for x in notation.quantities if x.slot in around]
     heads = [x for x in cycle if notation.is_handed_on(x)]
     heads.sort(key=lambda x: x.shape.rows is not BODY)
     return cycle if slot in heads[:1] else None
@@ -165,7 +180,8 @@ def _cycle(notation: Notation, slot: Slot) -> list[Slot] | None:
 
 def _solved(notation: Notation, quantity: Quantity, right: Node) -> Node:
     """z of z = N z + r, with the other slots of the recursion put into it."""
-    cycle = [x for x in notation.quantities if x.slot in notation.uses.cycle(quantity.slot)]
+    around = notation.uses.cycle(quantity.slot)
+    cycle = [x for x in notation.quantities if x.slot in around]
     if quantity.is_block:
         return _solved_block(notation.node_of(quantity.slot), right)
     equations: dict[Node, Node] = {}
@@ -369,6 +385,12 @@ def _joined(factors: Sequence[Node]) -> list[Node]:
 
 
 def printed(node: Node) -> str:
-    """An expression as the papers print it: `psi K (T - H f)`."""
-    text = str(node).replace(" * ", " ").replace(" @ ", " ")
-    return text.replace(".T", "*").replace(".inv", "^-1").replace(".sqrt", "^1/2")
+    """An expression as the papers print it: `psi K (T - H f)`; names in quotes as they are."""
+    parts = re.split(r"('[^']*')", str(node))
+    return "".join(x if i % 2 else _without_dots(x) for i, x in enumerate(parts))
+
+
+def _without_dots(text: str) -> str:
+    text = text.replace(" * ", " ").replace(" @ ", " ")
+    text = text.replace(".T", "*").replace(".inv", "^-1").replace(".sqrt", "^1/2")
+    return re.sub(r"(?<![\w.])(\d+)\.0(?!\d)", r"\1", text)

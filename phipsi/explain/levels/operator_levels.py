@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from phipsi.algebra import operators as op
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import (
     Bracket,
@@ -15,13 +16,13 @@ from phipsi.algebra.node import (
     Symbol,
     Transpose,
 )
-from phipsi.algebra.operators import LETTERS
+from phipsi.algebra.operators import LETTERS, blockdiag
 from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY, JOINT, POINTS, POSE, SCALAR, Causality, Space
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import PhipsiError
 from phipsi.explain.levels.layout import paragraph, table
-from phipsi.explain.levels.meanings import letter_meaning
+from phipsi.explain.levels.meanings import OF_OTHERS, Meaning, letter_meaning
 from phipsi.explain.levels.operator_form import printed
 from phipsi.lowering.settle import settle
 
@@ -30,7 +31,7 @@ PATTERNS = {
     Causality.MEMORYLESS: "at (k, k)",
     Causality.CAUSAL: "at (i, k), i inboard of or at k",
     Causality.ANTICAUSAL: "at (i, k), i outboard of or at k",
-    Causality.MIXED: "full",
+    Causality.MIXED: "anywhere",
 }
 
 
@@ -68,20 +69,14 @@ def _owners(space: Space | None) -> str:
 def settled(node: Node, plain: bool) -> Node | None:
     """An expression as it is lowered; None if that is refused."""
     try:
-        return _without_families(settle(node, plain))
+        return settle(node, plain)
     except (PhipsiError, RecursionError):
         return None
 
 
-def _without_families(node: Node) -> Node:
-    """Letters of other operators than the mass operator, by their bare names."""
-    if isinstance(node, Symbol):
-        if any(isinstance(x, Family) for x in node.arguments):
-            return Symbol(node.name, node.source, node.target, node.causality)
-        return node
-    if not node.children:
-        return node
-    return node.rebuild(tuple(map(_without_families, node.children)))
+def _family(letter: Symbol) -> Family | None:
+    """The operator that P, D or G belongs to, where it is another one than the mass operator."""
+    return next((x for x in letter.arguments if isinstance(x, Family)), None)
 
 
 # -- level 2 -----------------------------------------------------------------------------------
@@ -92,7 +87,7 @@ def operators_level(expressions: Sequence[Node], plain: bool, view: str) -> str:
     letters = _letters(expressions, plain)
     rows = []
     for letter in letters:
-        meaning = letter_meaning(letter.name) if not letter.free or _is_known(letter) else None
+        meaning = _meaning(letter)
         maps = f"{letter.source.name} -> {letter.target.name}"
         if letter.source is SCALAR:
             maps = "a number" if letter.is_scalar else f"vector of {letter.target.name}"
@@ -109,6 +104,9 @@ def _letters(expressions: Sequence[Node], plain: bool) -> list[Symbol]:
     """The letters of expressions, as they are typed, as they are lowered, and what those need."""
     ready = [x for x in (settled(node, plain) for node in expressions) if x is not None]
     found = [*letters_of(expressions), *letters_of(ready)]
+    for family in [_family(x) for x in found]:
+        if family is not None:
+            found += [family.letter(x) for x in (op.P, op.D, op.G)]
     return [x for x in dict.fromkeys(found) if x.name not in INTERNAL]
 
 
@@ -126,11 +124,30 @@ def _is_known(letter: Symbol) -> bool:
     return LETTERS.get(letter.name) == letter
 
 
+def _meaning(letter: Symbol) -> Meaning | None:
+    """What a letter means; None for the user's own."""
+    if letter.free and not _is_known(letter):
+        return None
+    return letter_meaning(letter.name) if _family(letter) is None else OF_OTHERS.get(letter.name)
+
+
 def _definition(letter: Symbol) -> str:
     if letter.definition is not None:
         return f"= {printed(letter.definition)}"
-    meaning = None if letter.free and not _is_known(letter) else letter_meaning(letter.name)
+    family = _family(letter)
+    if family is not None:
+        return _definition_in(family, letter)
+    meaning = _meaning(letter)
     return meaning.formula if meaning is not None else ""
+
+
+def _definition_in(family: Family, letter: Symbol) -> str:
+    """Of P, D or G of another operator."""
+    formula = family.formula(letter)
+    if formula is not None:
+        return f"= {printed(formula)}"
+    passed = family.letter(op.tau_bar) @ family.letter(op.P)
+    return f"= {printed(family.W + blockdiag(family.E @ passed @ family.E.T))}"
 
 
 def _blocks(letter: Symbol) -> str:
@@ -150,7 +167,7 @@ WAYS = {
     Causality.MEMORYLESS: "acts at each place alone",
     Causality.CAUSAL: "a filter, from the tips to the base",
     Causality.ANTICAUSAL: "a smoother, from the base to the tips",
-    Causality.MIXED: "both ways: each block depends on all others",
+    Causality.MIXED: "both ways",
 }
 OF_LETTERS = {
     "phi": {
@@ -210,6 +227,10 @@ def _nature(atom: Node, text: str, view: str) -> list[str]:
         to = "from each body to its parent" if atom is letter else "from each parent to its bodies"
         return [f"{atom.causality.value}, one step", to]
     way = WAYS[atom.causality]
+    if isinstance(letter, Symbol) and letter.name == op.S_q.name and not letter.free:
+        way = "between coordinates and joints: those that follow move with their leader"
+    elif isinstance(letter, Symbol) and letter.free and atom.causality is Causality.MIXED:
+        way = "as its value says"
     if isinstance(atom, Inverse) and atom.causality is not Causality.MEMORYLESS:
         way = {
             Causality.CAUSAL: "a recursion from the tips to the base",

@@ -1,7 +1,8 @@
 """A run that remembers: every named quantity, at every body, in the link frames of the file.
 
-The interpreter runs the program as it is, in private frames; what it makes is noted on the way
-and turned into link frames. One state at a time, O(N) for vectors and blocks of bodies.
+The interpreter runs the program as it is, in private frames that share their origins with the link
+frames. These differ by a turn alone, which forces and motions undergo alike, so nobody has to tell
+which of them a vector is. One state at a time, O(N) for vectors and blocks of bodies.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from phipsi.algebra.spaces import BODY, JOINT
 from phipsi.errors import InputError
 from phipsi.explain.levels.notation import Notation, Quantity
 from phipsi.lowering import blocks, rigid, transforms
-from phipsi.lowering.covariance import DUAL
 from phipsi.lowering.evaluate import scalars_of
 from phipsi.lowering.inputs import Inputs
 from phipsi.lowering.interpret import Run
@@ -40,7 +40,7 @@ def recorded(notation: Notation, inputs: Inputs) -> Values:
         InputError: for matrices of machines so large that nobody reads their blocks.
         SolveError: where something has no value.
     """
-    machine = Machine(inputs.model, notation.program.shifted)
+    machine = Machine(inputs.model, shifted=False)
     run = _Recorder(notation, machine, inputs)
     _check_size(notation, run)
     with np.errstate(all="ignore"):
@@ -51,8 +51,9 @@ def recorded(notation: Notation, inputs: Inputs) -> Values:
         values[quantity.name] = run.public(quantity)
     if phi is not None:
         values["phi(p,k)"] = phi
-    if phi is not None and op.G in notation.letters.values():
-        parts = zip(phi.items(), values["G"].values(), values["H"].values(), strict=True)
+    gains = [values[notation.name(x)] for x, letter in notation.letters.items() if letter == op.G]
+    if phi is not None and gains:
+        parts = zip(phi.items(), gains[0].values(), values["H"].values(), strict=True)
         values["psi(p,k)"] = {k: x - x @ G @ H for (k, x), G, H in parts}
     return values
 
@@ -124,7 +125,7 @@ class _Recorder(Run):
             columns = [self._inward(seat, block, x) for x in blocks.identity(SPATIAL)]
             key, value = self._model.bodies[seat.k].name, np.array(columns, float).T
         elif statement.step == "joint_map":
-            columns = [to_link(seat, BODY, "motion", list(x)) for x in zip(*block, strict=True)]
+            columns = [_turned(seat, BODY, list(x)) for x in zip(*block, strict=True)]
             value = np.array(columns, float).reshape(len(columns), SPATIAL)
         else:
             value = np.array(block, float)
@@ -178,18 +179,16 @@ class _Recorder(Run):
             return STEPS["link_pose"](seat, block)
         if rows == 10:  # a rigid body, by ten numbers
             block, rows, columns = rigid.matrix(block), BODY, BODY
-        target, source = (x or "force" for x in quantity.kinds)
         if columns is None:
-            return to_link(seat, rows, target, block)
+            return _turned(seat, rows, block)
         across: Any = columns
-        turned = [to_link(seat, across, DUAL[source], list(x)) for x in block]
-        sides = [to_link(seat, rows, target, list(x)) for x in zip(*turned, strict=True)]
+        turned = [_turned(seat, across, list(x)) for x in block]
+        sides = [_turned(seat, rows, list(x)) for x in zip(*turned, strict=True)]
         return blocks.transpose(sides)
 
     def _column(self, quantity: Quantity, k: int, bundle: Block) -> Block:
         space: Any = quantity.slot.shape.rows
-        kind = quantity.kinds[0] or "force"
-        return [to_link(self.seats[k], space, kind, x) for x in bundle]
+        return [_turned(self.seats[k], space, x) for x in bundle]
 
     def _names(self, slot: Slot) -> Sequence[str]:
         """Of the places of a slot: points by number, joints where it is of joint space."""
@@ -217,6 +216,11 @@ HANDY = {  # what is at hand at a body, and its name
     "coordinates": "q",
     "speeds": "beta",
 }
+
+
+def _turned(seat: Seat, space: Any, block: Block) -> Block:
+    """A vector in the axes of the link; a force or a motion, since no origin moves."""
+    return to_link(seat, space, "force", block)
 
 
 def _array(block: Block) -> np.ndarray:

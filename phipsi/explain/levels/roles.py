@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 
-from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.spaces import Space
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import Node, Product, Symbol
+from phipsi.algebra.spaces import COORDINATES, Space
 from phipsi.explain.levels.formula import Atom, Formula, Over, Plus, Times
-from phipsi.explain.levels.meanings import LETTERS, ROLES, Meaning
+from phipsi.explain.levels.meanings import LETTERS, OF_OTHERS, ROLES, Meaning
 from phipsi.explain.levels.notation import Notation, Quantity
 
 # what the first factor of a product does to the rest
+SUMS = {
+    "c": "summed over the children of k, carried to it",
+    "e": "summed over the points",
+    "k": "summed over all bodies",
+}
+ALL_OUTBOARD = "summed over all outboard, carried to k"
 PHRASES = {
-    "phi": "summed over all outboard, carried to k",
-    "psi": "summed over all outboard, carried to k",
     "H": "the part along the axes of joint k",
     "H*": "as a motion of body k",
     "M": "as a force of body k",
@@ -22,12 +27,18 @@ PHRASES = {
 }
 
 
-def meaning_of(notation: Notation, quantity: Quantity, view: str) -> str:
-    """What a quantity is, in one of the two views."""
+def meaning_of(notation: Notation, quantity: Quantity, view: str, form: Node | None = None) -> str:
+    """What a quantity is, in one of the two views.
+
+    Args:
+        form: of it as an operator expression, where it has one.
+    """
     name = base_of(quantity.name)
     letter = notation.letters.get(quantity.slot)
     if letter is not None:
         return letter_or_role(letter, name).by(view)
+    if name in OF_OTHERS and quantity.is_block:
+        return OF_OTHERS[name].by(view)
     if quantity.slot.domain.kind == "column":
         return _column(quantity, view)
     if name.endswith("+") and name != "P+":
@@ -41,16 +52,63 @@ def meaning_of(notation: Notation, quantity: Quantity, view: str) -> str:
     rows = quantity.slot.shape.rows
     if isinstance(rows, Space) and rows.is_own:
         return f"vector of {rows}"
-    if name == "z" and not notation.uses.is_filter(quantity.slot):
-        name = "z locked"
-    meaning = ROLES.get(name) or LETTERS.get(name)
+    role = _role(notation, quantity, name, form)
+    meaning = ROLES.get(role) or LETTERS.get(role)
     text = (meaning or ROLES["x"]).by(view)
-    if name in ("f", "alpha", "V") and quantity.slot.name != name:
-        text = _partial(name, quantity, view)
-    phrase = _phrase(quantity.formula)
-    if name in ("x", "A", "y", "s", "x_C", "x_0") and phrase:
+    if role in ("f", "alpha", "V") and quantity.slot.name != role:
+        text = _partial(role, quantity, view)
+    if role == "x" and quantity.kinds[0] and view == "mechanics":
+        text = f"{quantity.kinds[0]} at body k"
+    phrase = _phrase(quantity.formula, notation.uses.is_recursive(quantity.slot))
+    if role in ("x", "A", "y", "s", "x_C", "x_0") and phrase:
         return f"{text}: {phrase}"
     return text
+
+
+def _role(notation: Notation, quantity: Quantity, name: str, form: Node | None) -> str:
+    """The role of a quantity, by its name and by what carries it from body to body."""
+    slot = quantity.slot
+    if name == "s" and slot.shape.rows is COORDINATES:
+        return "s coordinates"
+    if name == "y" and _is_smoothed(quantity.formula):
+        return "y smoothed"
+    if name not in CARRIED or not notation.uses.is_recursive(slot):
+        return name
+    if name == "z" and notation.uses.is_filter(slot):
+        return name
+    first = form.factors[0] if isinstance(form, Product) else form
+    if first in ((op.phi, op.psi) if name in INWARD else (op.phi.T, op.psi.T)):
+        return "z locked" if name == "z" else name
+    if form is None and _steps_plainly(quantity):
+        return "z locked" if name == "z" else name
+    return "z other" if name in INWARD else "motion other"
+
+
+INWARD = ("z", "f", "h")
+CARRIED = (*INWARD, "V", "alpha")
+
+
+def _steps_plainly(quantity: Quantity) -> bool:
+    """Whether it is handed on by phi alone: sum_c phi(k,c) z(c) + ..."""
+    right, name = quantity.formula.text(), quantity.name
+    inward, outward = f"sum_c phi(k,c) {name}(c)", f"phi*(p,k) {name}(p)"
+    return right.startswith((inward, outward)) and right.count(f"{name}(") == 1
+
+
+def _is_smoothed(formula: Formula) -> bool:
+    """Whether it is nu(k) - G*(k) lambda+(k)."""
+    if not isinstance(formula, Plus):
+        return False
+    first = [x for sign, x in formula.terms if sign > 0]
+    taken = [x for sign, x in formula.terms if sign < 0]
+    return (
+        [base_of(x.text().split("(")[0]) for x in first] == ["nu"]
+        and len(taken) == 1
+        and isinstance(taken[0], Times)
+        and isinstance(taken[0].factors[0], Atom)
+        and base_of(taken[0].factors[0].name) == "G"
+        and taken[0].factors[0].is_starred
+    )
 
 
 def base_of(name: str) -> str:
@@ -102,12 +160,13 @@ def _column(quantity: Quantity, view: str) -> str:
     return f"column j of a matrix, block k of it: the {what} at k by a unit at j"
 
 
-def _phrase(formula: Formula) -> str:
+def _phrase(formula: Formula, is_recursive: bool) -> str:
     """What the outermost operator of a formula does."""
     if isinstance(formula, Over):
-        return PHRASES["phi"]
+        return ALL_OUTBOARD if formula.index == "c" and is_recursive else SUMS[formula.index]
     if isinstance(formula, Plus):
-        return next((_phrase(x) for _, x in formula.terms if isinstance(x, Over)), "")
+        sums = (_phrase(x, is_recursive) for _, x in formula.terms if isinstance(x, Over))
+        return next(sums, "") if is_recursive else ""
     first = formula.factors[0] if isinstance(formula, Times) else formula
     if isinstance(first, Atom):
         return PHRASES.get(first.text().split("(")[0], "")

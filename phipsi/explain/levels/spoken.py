@@ -43,6 +43,7 @@ from phipsi.explain.levels.places import (
     turn,
     unit,
 )
+from phipsi.explain.levels.rows import FEW
 from phipsi.lowering.program import Statement
 
 Formulas = Sequence[Formula]
@@ -134,6 +135,11 @@ def _potential(a: Formulas, x: Statement, at: Place) -> Formula:
     return times(Number(-1), Atom("m g.x", place, None, (1, -2)))
 
 
+def _stacked(a: Formulas, x: Statement, at: Place) -> Formula:
+    inside = [str(a[0]), "...", str(a[-1])] if len(a) > FEW else map(str, a)
+    return Atom(f"[{', '.join(inside)}]", "", None, a[0].unit)
+
+
 # -- every step ------------------------------------------------------------------------------
 
 SAID: dict[str, Said] = {
@@ -186,7 +192,7 @@ SAID: dict[str, Said] = {
     "outer": lambda a, x, at: times(a[0], a[1].star()),
     "row": lambda a, x, at: times(a[0].star(), entry(x.options[0])),
     "column": lambda a, x, at: times(a[0], entry(x.options[0])),
-    "stacked": lambda a, x, at: Atom(f"[{', '.join(map(str, a))}]", "", None, a[0].unit),
+    "stacked": _stacked,
     "reciprocal": lambda a, x, at: inverse(a[0]),
     "symmetric_inverse": lambda a, x, at: inverse(a[0]),
     "general_inverse": lambda a, x, at: inverse(a[0]),

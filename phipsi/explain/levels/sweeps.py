@@ -10,7 +10,8 @@ from phipsi.algebra.spaces import BASE, COORDINATES, POINTS
 from phipsi.explain.levels.formula import Formula, times
 from phipsi.explain.levels.notation import Notation, Quantity
 from phipsi.explain.levels.places import HERE, Place, phi, point_lever, selection
-from phipsi.lowering.program import Direction, Slot, Statement
+from phipsi.explain.levels.rows import folded
+from phipsi.lowering.program import Direction, Loop, Slot, Statement
 from phipsi.lowering.sides import Side
 
 HEADS = {
@@ -44,11 +45,19 @@ def sweeps_of(notation: Notation, expressions: Sequence[Node]) -> tuple[Sweep, .
     for at, loop in enumerate(notation.program.loops):
         once = [writer.line(x) for x in notation.before(at)]
         if once:
-            sweeps.append(Sweep("once:", tuple(once), at))
+            sweeps.append(Sweep("once:", _told_once(once), at))
         if loop.statements:
-            lines = [writer.line(x) for x in notation.in_order(at)]
-            sweeps.append(Sweep(HEADS[loop.direction], tuple(lines), at))
+            lines = [writer.line(x) for x in notation.in_order(at)] or writer.copies(loop)
+            sweeps.append(Sweep(HEADS[loop.direction], _told_once(lines), at))
     return tuple(sweeps)
+
+
+def _told_once(lines: Sequence[str]) -> tuple[str, ...]:
+    """Lines of the rows of a space as one."""
+    return tuple(
+        text if count == 1 else f"{text}, i = 1 ... {count}"
+        for _, text, count in folded(lines, str)
+    )
 
 
 class _Writer:
@@ -88,6 +97,11 @@ class _Writer:
             child = ", c the child towards j" if "(k,c)" in text else ""
             return f"{text}, for each j at k or outboard{child}"
         return text
+
+    def copies(self, loop: Loop) -> list[str]:
+        """The line of a loop that only hands on what is given."""
+        names = [x.options[0].name for x in loop.statements if x.step in ("given", "given_block")]
+        return [f"copies {', '.join(dict.fromkeys(names)) or 'what the lines below read'}"]
 
     def _output(self, x: Statement) -> str:
         key = x.target or x.options[0]
@@ -133,6 +147,8 @@ class _Writer:
         else:
             place = f"({row},j)"
         star = _mirror(mirrored, f"(j,{row})")
+        if sign == "=" and f"{name}{place}" == value.text():
+            return f"{value} is the result{star}, for each j at k or outboard{where}"
         return f"{name}{place} {sign} {value}{star}, for each j at k or outboard{where}"
 
     def _row(self, left: Side, values: list[Formula]) -> tuple[str, Formula, str]:

@@ -46,6 +46,7 @@ class Uses:
         self.remote: set[Slot] = set()
         self.of_parent: set[Slot] = set()
         self._count: dict[Slot, int] = {}
+        self._cycles: dict[Slot, frozenset[Slot]] = {}
         self._by_name: set[Slot] = set()  # read where only a name will do
         for at, loop in enumerate(program.loops):
             for x in (*loop.before, *loop.statements):
@@ -121,9 +122,11 @@ class Uses:
 
     def cycle(self, slot: Slot) -> frozenset[Slot]:
         """The slots of the recursion that a slot is part of; none where it is of none."""
-        if slot not in self._needs[slot]:
-            return frozenset()
-        return frozenset(x for x in self._needs[slot] if slot in self._needs[x])
+        if slot not in self._cycles:
+            needed = self._needs[slot]
+            around = (x for x in needed if slot in self._needs[x])
+            self._cycles[slot] = frozenset(around if slot in needed else ())
+        return self._cycles[slot]
 
     def is_recursive(self, slot: Slot) -> bool:
         """Whether a slot needs itself at other bodies."""
