@@ -145,6 +145,11 @@ def test_meanings_are_those_of_the_step_that_carries():
     assert "do not yield" not in meanings((I - E_phi @ A).inv @ x)["z"]
     bare = meanings((H @ phi @ M @ phi.T @ H.T).inv @ y)
     assert bare["y_1"].startswith("motion of joint k")
+    L = operator("L", "body", "joint")
+    of_others = meanings((L @ phi @ M @ phi.T @ L.T).inv @ y)
+    assert "free joints" not in of_others["z"]
+    assert "acceleration" not in of_others["nu"]
+    assert "free joints" in meanings(Mass.inv @ y)["z"]
 
 
 def test_free_joints_are_told_by_the_line_that_passes_them():

@@ -252,16 +252,9 @@ LETTERS: dict[str, Node | Opener] = {
 }
 
 
+_STATE = ("q", "v", "axes", "points", "model", "expression", "out")
 ARGUMENTS = {  # of functions that take values of symbols by name
-    "as_matrix and of compiled functions": (
-        "q",
-        "v",
-        "axes",
-        "points",
-        "model",
-        "expression",
-        "out",
-    ),
+    "as_matrix and of compiled functions": _STATE,
     "explain and of drawings": ("view", "inspect", "factors"),
 }
 

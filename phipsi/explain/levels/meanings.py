@@ -244,6 +244,18 @@ ROLES: dict[str, Meaning] = {
         "force at body k, of all outboard, carried through joints that do not yield",
         "state at body k, nothing measured",
     ),
+    "z given way": Meaning(
+        "force at body k that is let through where joints outboard give way",
+        "state at body k, predicted from the measurements outboard",
+    ),
+    "eps given way": Meaning(
+        "what is given at joint k, less what z foresees of it",
+        "innovation: measurement at joint k, less its prediction",
+    ),
+    "nu given way": Meaning(
+        "eps, divided by what resists at joint k",
+        "normalized innovation",
+    ),
     "z other": Meaning(
         "force at body k, of all outboard, carried inward by a step of its own",
         "state at body k, by a transition of its own",

@@ -228,8 +228,13 @@ class Notation:
             return True
         if slot in self.uses.of_parent:
             return True
-        pushes = [x for x in self.program.statements() if x.effect is Effect.PUSH]
-        return any(slot in self._read_deeply(x) for x in pushes)
+        return slot in self._read_by_pushes
+
+    @cached_property
+    def _read_by_pushes(self) -> set[Slot]:
+        """What is handed inward is made of."""
+        pushes = (x for x in self.program.statements() if x.effect is Effect.PUSH)
+        return {slot for x in pushes for slot in self._read_deeply(x)}
 
     # -- what the world sees ---------------------------------------------------------------------
 

@@ -72,6 +72,10 @@ def _role(notation: Notation, quantity: Quantity, name: str, form: Node | None) 
         return "s coordinates"
     if name == "y" and _is_smoothed(quantity.formula):
         return "y smoothed"
+    if name in GIVING_WAY and _is_of_others(notation):
+        is_filter = name != "z" or notation.uses.is_filter(slot)
+        if is_filter:
+            return f"{name} given way"
     if name not in CARRIED or not notation.uses.is_recursive(slot):
         return name
     if name == "z" and notation.uses.is_filter(slot):
@@ -84,6 +88,13 @@ def _role(notation: Notation, quantity: Quantity, name: str, form: Node | None) 
     return "z other" if name in INWARD else "motion other"
 
 
+def _is_of_others(notation: Notation) -> bool:
+    """Whether some joints give way as in other operators than the mass operator."""
+    gains = (x for x in notation.quantities if base_of(x.name) == "G")
+    return any(x.slot not in notation.letters for x in gains)
+
+
+GIVING_WAY = ("z", "eps", "nu")
 INWARD = ("z", "f", "h")
 CARRIED = (*INWARD, "V", "alpha")
 
