@@ -49,7 +49,7 @@ lint: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	@echo '== docs'
-	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@$(BIN)/python -m sphinx -q -W --keep-going -j 2 -b html docs docs/_build/html
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m benchmarks.run $(BENCH_FLAGS)

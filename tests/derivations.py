@@ -3,6 +3,7 @@
 `CASES` has them by name; `forms` are printed in the papers, corrected where the print is wrong.
 """
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -146,6 +147,28 @@ CASES = {
         {"using": "square root of the inverse of D"},
     ),
 }
+
+
+@functools.cache
+def two_arms():
+    """Two arms of seven joints each, whose last bodies are called left and right."""
+    rng = np.random.default_rng(0)
+    builder = pp.ModelBuilder("two arms")
+    for side in ("left", "right"):
+        inboard = "world"
+        for k in range(7):
+            name = side if k == 6 else f"{side} {k}"
+            builder.add_body(
+                name,
+                inboard,
+                pp.joints.Revolute(rng.normal(size=3)),
+                position=0.5 * rng.normal(size=3),
+                mass=1.0,
+                com=0.1 * rng.normal(size=3),
+                inertia=(0.1, 0.1, 0.1),
+            )
+            inboard = name
+    return builder.build()
 
 
 @letter("M_a", "body", "body", positive=True)

@@ -109,6 +109,9 @@ REFUSED = {
     ),
     "accelerations": lambda model, q, n: pp.accelerations(model, q, 0 * n, n),
     "mass_matrix_inverse": lambda model, q, n: pp.mass_matrix_inverse(model, q),
+    "sample_velocity": lambda model, q, n: pp.sample_velocity(model, q),
+    "sample_force": lambda model, q, n: pp.sample_force(model, q),
+    "diagnose": lambda model, q, n: pp.diagnose(model, q),
     "operational_compliance": lambda model, q, n: pp.operational_compliance(
         model, q, model.bodies[0].name
     ),
@@ -212,6 +215,9 @@ RIGHT = {
 ELSEWHERE = {
     "Function": "what compile returns",
     "Trajectory": "states that someone has; what it derives of them is right",
+    "draw_blocks": "operators are those of the tree, as compile's",
+    "draw_dataflow": "programs are those of the tree, as compile's",
+    "explain": "operators are those of the tree, as compile's",
     "save_urdf": "test_save_urdf.py: URDF has no loops",
     "view": "test_view_drawing.py, test_view.py: loops are drawn",
     "warmup": "below, and `forward_dynamics ahead` above",

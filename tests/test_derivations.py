@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from derivations import CASES, FREE, IMPLICIT, MASS, WATER, A, W, without_tildes
-from hypothesis import given
+from derivations import CASES, FREE, IMPLICIT, MASS, WATER, A, W, two_arms, without_tildes
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_expressions import evaluable
 
@@ -34,6 +34,7 @@ from phipsi.operators import (
     M,
     Mass,
     P,
+    R,
     S,
     T,
     V,
@@ -132,19 +133,21 @@ def test_the_cheapest_forward_dynamics_beats_both_of_the_papers(derived):
     assert flops["forward dynamics"] == min(flops.values()) < flops["typed"]
 
 
-@pytest.mark.parametrize("name", ["forward dynamics", "link accelerations", "closed chains"])
+@pytest.mark.parametrize("name", CASES)
 def test_results_compile(name, derived):
-    """The compiled result equals the dense meaning of the expression."""
+    """The compiled result equals the dense meaning of the expression, on two arms."""
     found = derived(name)
-    trial = Trial(pp.examples.branching_tree(), (found.expression, found.result), 3)
-    q, v = trial.state
-    function = pp.compile(trial.model, found.result)
+    trial = Trial(two_arms(), (found.expression, found.result), 3, bare=1)
+    value, expected = _compiled(trial, found.result), trial.value(found.expression)
+    np.testing.assert_allclose(value, expected, atol=1e-9 * np.abs(expected).max())
+
+
+def _compiled(trial, expression):
+    function = pp.compile(trial.model, expression)
     given = {name: trial.values[name] for name in function.inputs if name in trial.values}
     if "points" in function.inputs:
         given["points"] = trial.points
-    value = function(q, v, **given)
-    expected = trial.value(found.expression)
-    np.testing.assert_allclose(value, expected, atol=1e-9 * np.abs(expected).max())
+    return function(*trial.state, **given)
 
 
 # -- other inertias ------------------------------------------------------------------------
@@ -172,11 +175,7 @@ def test_other_inertias_have_lemmas_of_their_own(expression):
     assert not found.conditions
     assert found.check().ok, found.check()
     trial = Trial(pp.examples.puma560(), (expression, found.result), 4)
-    function = pp.compile(trial.model, found.result)
-    given = {name: trial.values[name] for name in function.inputs if name in trial.values}
-    if "points" in function.inputs:
-        given["points"] = trial.points
-    value, expected = function(*trial.state, **given), trial.value(expression)
+    value, expected = _compiled(trial, found.result), trial.value(expression)
     np.testing.assert_allclose(value, expected, atol=1e-9 * np.abs(expected).max())
 
 
@@ -244,6 +243,7 @@ def test_a_wrong_identity_fails_its_check():
         pp.forget_identity("planted")
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_random_expressions_are_derived_truly(data):
     """Whatever is typed: what comes out means the same, step by step, on a random machine."""
@@ -354,6 +354,21 @@ def test_a_check_is_not_blinded_by_large_terms():
         x = vector("x", "body")
         found = pp.derive(1e12 * (Jm @ T) + H @ psi @ x, using="planted")
         assert not found.check().ok
+    finally:
+        pp.forget_identity("planted")
+
+
+def test_a_check_sees_small_mistakes_in_long_products():
+    """Planted: psi (1 + 1e-6) for psi, in a product of a dozen factors."""
+    off = 1 + 1e-6
+    pp.add_identity("planted", H @ psi @ M, off * (H @ psi @ M))
+    try:
+        x = vector("x", "body")
+        long = phi @ M @ phi.T @ R @ phi @ M @ phi.T @ H.T @ H @ psi @ M @ phi.T @ x
+        found = pp.derive(long, using="planted", bound=10)
+        assert not found.missing
+        failed = [y.value for y in found.check() if not y.ok]
+        assert failed and all(1e-8 < y < 1e-4 for y in failed)
     finally:
         pp.forget_identity("planted")
 

@@ -16,7 +16,7 @@ from phipsi.explain.deriving.trials import Trial, axes_of, random_trial, unmet
 from phipsi.model.model import Model
 
 TOLERANCE = 1e-9  # relative: what is left of sixteen digits after a few ill-conditioned inverses
-UNSEEN = 1e-4  # of the numbers on the way: where less is left, digits were lost by cancellation
+VANISHED = 1e-13  # of the numbers on the way: where less is left, it is their roundoff
 ATTEMPTS = 10  # random machines, for each that is asked for
 
 
@@ -160,7 +160,9 @@ class _Comparison:
         values = [self._value(x) for x in differing]
         apart = np.linalg.norm(sum(s * x for s, x in zip(signs, values, strict=True)))
         size = max(float(np.linalg.norm(x)) for x in values)
-        size = max(size, UNSEEN * max(map(self._made_of, differing)))
+        made_of = max(map(self._made_of, differing))
+        if size <= VANISHED * made_of:
+            size = made_of
         return float(apart / size) if size else 0.0
 
     def _value(self, node: Node) -> np.ndarray:

@@ -152,6 +152,11 @@ def joint_level(notation: Notation, sweeps: Sequence[Sweep], view: str) -> str:
         lines += ["across the joint:", table(across)]
     elif "H(k)" in text or "H*(k)" in text:
         lines += ["across the joint, which is locked or moves as it is told:", table(ALONG[view])]
+    if "[R, l](p,k)" in text:
+        lines += [
+            "from the frame of the parent to that of the body, through its joint:",
+            "  [R, l](p,k)   axes and origin of k as the frame of p has them",
+        ]
     if not lines:
         return "neither a link nor a joint is crossed"
     return "\n".join(lines)

@@ -52,6 +52,8 @@ def meaning_of(notation: Notation, quantity: Quantity, view: str, form: Node | N
     rows = quantity.slot.shape.rows
     if isinstance(rows, Space) and rows.is_own:
         return f"vector of {rows}"
+    if name == "A" and quantity.slot.domain.kind == "world":
+        return "matrix of the whole machine"
     role = _role(notation, quantity, name, form)
     meaning = ROLES.get(role) or LETTERS.get(role)
     text = (meaning or ROLES["x"]).by(view)
