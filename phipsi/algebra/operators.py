@@ -72,7 +72,7 @@ class _Articulated(Symbol):
 
     def __getitem__(self, inertia: Node | tuple[Node, Node | int]) -> Symbol:
         """The same letter of H phi W phi* H* + N: `D[W]` with the rotors Jm for N, or `D[W, N]`."""
-        from phipsi.algebra.families import of_inertia
+        from phipsi.algebra.rewriting.inertia import of_inertia
 
         return of_inertia(self, *(inertia if isinstance(inertia, tuple) else (inertia,)))
 

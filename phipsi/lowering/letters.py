@@ -18,14 +18,14 @@ from phipsi.algebra import operators as op
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.errors import InputError, SolveError
+from phipsi.lowering.pivots import moved_inertia, vanishes, vanishing_pivot
 from phipsi.model.configuration import joint_coordinates, joint_speeds
-from phipsi.model.model import Joint, Model, Point
+from phipsi.model.model import Model, Point
 from phipsi.model.tree import WORLD
 
 if TYPE_CHECKING:
     from phipsi.lowering.dense import DenseMachine
 
-PIVOT = 1e-14  # relative to the composite inertia: a pivot D below this is roundoff of zero
 VELOCITY = np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])  # [omega; v] -> [0; v]
 SPATIAL = len(VELOCITY)  # size of the base's and of a point's block; a body brings its own
 PLACE = 12  # size of a pose: nine numbers of R, three of the origin
@@ -248,41 +248,12 @@ def _articulated(m: DenseMachine) -> tuple[list[np.ndarray], list[np.ndarray]]:
         joint, p = m.model.joints[k], m.model.tree.parent[k]
         Jm = joint.reflected_inertia
         D[k] = star(H_star[k]) @ P[k] @ H_star[k] + Jm * np.eye(joint.kind.nv)
-        if _vanishes(D[k].real, Jm + _moved_inertia(R[k], H_star[k])):
+        if vanishes(D[k].real, Jm + moved_inertia(R[k], H_star[k])):
             raise SolveError(vanishing_pivot(joint))
         if p != WORLD:
             felt = P[k] - P[k] @ H_star[k] @ np.linalg.solve(D[k], star(H_star[k]) @ P[k])
             P[p] = P[p] + phi[k] @ felt @ star(phi[k])
     return P, D
-
-
-def _moved_inertia(R: np.ndarray, H_star: np.ndarray) -> np.ndarray:
-    """How large H R H* can be, for each speed: roundoff of D is relative to this.
-
-    From the norms of the 3 x 3 blocks, so that neither units nor axes matter.
-    """
-    N = np.abs(R).reshape(*R.shape[:-2], 2, 3, 2, 3).max(axis=(-3, -1))
-    h = np.abs(H_star).reshape(*H_star.shape[:-2], 2, 3, H_star.shape[-1]).max(axis=-2)
-    return np.sum(h * (N @ h), axis=-2)
-
-
-def _vanishes(D: np.ndarray, size: np.ndarray) -> bool:
-    """Whether D, relative to what its speeds move, has a pivot that is roundoff of zero."""
-    unit = np.sqrt(np.where(size > 0.0, size, 1.0))
-    pivots = np.linalg.eigvalsh(D / unit[..., :, None] / unit[..., None, :])
-    return bool(np.any(pivots[..., 0] <= PIVOT))
-
-
-def vanishing_pivot(joint: Joint) -> str:
-    """What to tell of a joint whose D is singular."""
-    subject = f"the articulated inertia D of joint {joint.name!r}"
-    remedy = "give its bodies mass, or the joint a rotor inertia"
-    if joint.kind.nv == 1:
-        return f"{subject} vanishes: nothing outboard of it resists its motion; {remedy}"
-    return (
-        f"{subject} is singular: nothing outboard of it resists one of its motions ({remedy}), "
-        "or its speeds are not independent at this configuration, as at gimbal lock"
-    )
 
 
 # -- sensitivities ---------------------------------------------------------------------

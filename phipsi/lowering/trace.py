@@ -21,8 +21,8 @@ from phipsi.lowering import blocks, rigid
 from phipsi.lowering.blocks import is_zero, minus, plus, times
 from phipsi.lowering.cancellation import Cancellation, Remembered
 from phipsi.lowering.interpret import Run
-from phipsi.lowering.letters import PIVOT
 from phipsi.lowering.machine import Located, Machine, Values
+from phipsi.lowering.pivots import PIVOT
 from phipsi.lowering.program import Program
 from phipsi.lowering.seat import Seat
 from phipsi.lowering.watch import SINGULAR

@@ -16,7 +16,7 @@ from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT
 from phipsi.errors import SolveError
 from phipsi.lowering import blocks
-from phipsi.lowering.letters import PIVOT, vanishing_pivot
+from phipsi.lowering.pivots import PIVOT, vanishing_pivot
 from phipsi.lowering.seat import Seat
 from phipsi.model.model import Model
 from phipsi.scalars import Scalar

@@ -2,6 +2,8 @@
 
 normal      what an expression is, whatever way it was typed
 collect     common factors taken out of sums
+share       names for parts that occur twice
+inertia     articulated letters of another inertia, normal enough to be compared
 rules       equations read in one direction
 match       where a rule applies
 search      the cheapest expression, under a cost passed in
