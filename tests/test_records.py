@@ -15,8 +15,13 @@ import phipsi as pp
 from phipsi import joints
 from phipsi.backends import looped
 from phipsi.backends.disk import records
+from phipsi.backends.disk.digest import digest
 from phipsi.backends.disk.identity import of_expressions, of_machine
 from phipsi.operators import C, J, Mass, T, phi, psi
+from phipsi.simulate.control import PD
+from phipsi.simulate.forces import Forces
+from phipsi.simulate.methods import method_of
+from phipsi.simulate.stepping import StepJob
 
 FALL = Mass.inv @ (T - C)
 
@@ -26,6 +31,7 @@ import numpy as np
 import phipsi as pp
 from phipsi.backends import job, llvm, looped, machine_code
 from phipsi import compile as _
+from phipsi.simulate import stepping
 from phipsi.operators import C, J, Mass, T, U
 
 def forbidden(*arguments, **named):
@@ -36,6 +42,7 @@ if sys.argv[1] == "warm":
     job.trace = forbidden
     llvm._parsed = forbidden
     looped.Visit = forbidden
+    stepping._Recorder = forbidden
 FALL = Mass.inv @ (T - C)
 arm = pp.examples.puma560()
 q, v, tau = np.random.default_rng(1).normal(size=(3, 11, 6))
@@ -56,6 +63,9 @@ for function, given in zip(functions, arguments):
     results = function(*given, **named)
     for result in results if isinstance(results, tuple) else (results,):
         print(np.asarray(result, float).tobytes().hex())
+for law, integrator in ((None, "midpoint"), (pp.control.PD(5.0, 1.0, gravity=True), "rk4")):
+    motion = pp.rollout(arm, q, 0.1 * v, law, 1e-3, 3, integrator=integrator)
+    print(motion.q.tobytes().hex(), motion.v.tobytes().hex())
 """
 
 
@@ -68,10 +78,10 @@ def run(folder, how):
 
 
 def test_a_second_process_makes_nothing_again(tmp_path):
-    """Unrolled and rolled, in both precisions, with parameters and points, and derivatives."""
+    """Unrolled and rolled, in both precisions, with parameters and points, derivatives, steps."""
     cold = run(tmp_path, "cold")
     kinds = {name.split("-")[0] for name in os.listdir(tmp_path) if name.endswith(".phipsi")}
-    assert {"function", "program", "pieces", "object"} <= kinds
+    assert {"function", "steps", "program", "pieces", "object"} <= kinds
     assert run(tmp_path, "warm") == cold
 
 
@@ -183,6 +193,42 @@ def test_machines_are_told_apart_by_every_number():
 def test_equal_machines_are_the_same(model):
     again = dataclasses.replace(model, name="another", report=("a remark",))
     assert of_machine(model) == of_machine(again)
+
+
+def swing(law=None, integrator="rk4", losses=True, limits=True, kind=None, **numbers):
+    """What the record of a machine's steps is found by."""
+    effort = numbers.pop("effort", 5.0)
+    builder = pp.ModelBuilder("link")
+    how = {"damping": 0.1, "friction": 0.2, "stiffness": 3.0, "rest": 0.4, **numbers}
+    limit = pp.Limits(effort=effort)
+    kind = kind or joints.Revolute()
+    builder.add_body("link", joint=kind, mass=1.0, com=(1, 0, 0), limits=limit, **how)
+    model = builder.build()
+    return StepJob(model, method_of(integrator, model), Forces(model, law, losses, limits)).key
+
+
+def test_steps_are_told_apart_by_every_number_that_is_in_their_code():
+    different = [
+        swing(),
+        swing(PD(1.0, 1.0)),
+        swing(PD(1.0, 1.0, gravity=True)),
+        swing(integrator="midpoint"),
+        swing(losses=False),
+        swing(limits=False),
+        *(swing(**{name: 1.5}) for name in ("damping", "friction", "stiffness", "rest", "effort")),
+    ]
+    assert None not in different
+    assert len(set(map(digest, different))) == len(different)
+    assert digest(swing()) == digest(swing())
+    assert digest(swing(PD(1.0, 1.0))) == digest(swing(PD(2.0, 3.0, [0.1]))), "numbers of a law"
+
+
+def test_steps_of_what_nobody_can_tell_have_no_record():
+    class Mine(PD):
+        pass
+
+    assert swing(kind=joints.Custom(joints.Revolute().transform, 1)) is None
+    assert swing(Mine(1.0, 1.0)) is None
 
 
 def test_joints_of_functions_cannot_be_told():

@@ -9,7 +9,7 @@ from phipsi.backends.gufunc import Plan, make_gufunc
 from phipsi.backends.kernel import write_kernel
 from phipsi.backends.llvm import compile_module
 from phipsi.backends.partition import Task
-from phipsi.backends.sequence import ITERATIONS, Call, Steps, write_steps
+from phipsi.backends.sequence import ITERATIONS, Call, Steps
 from phipsi.graph.graph import Graph
 
 every_width = pytest.mark.parametrize("lanes", WIDTHS)
@@ -28,29 +28,27 @@ def task(function, **sizes):
 class Machine:
     """Steps as a function of arrays, with kernels for tiles and for single states."""
 
-    def __init__(self, steps, tasks, lanes):
+    def __init__(self, steps, lanes):
         self.steps, self.target = steps, target("host", lanes)
-        self.code, work = {}, max(write_kernel(x, 1).work for x in tasks)
-        for width in {lanes, 1}:
-            chosen = target("host", width)
-            kernels = [compile_module(write_kernel(x, width).text, chosen) for x in tasks]
-            addresses = [x.address("kernel") for x in kernels]
-            text = write_steps(steps, addresses, width, work)
-            self.code[width] = compile_module(text, chosen), kernels
-        self.work = 8 * lanes * (work + steps.work)
+        kernels = {width: write_kernel(steps, width) for width in {lanes, 1}}
+        self.code = {x: compile_module(y.text, target("host", x)) for x, y in kernels.items()}
+        self.work = 8 * lanes * kernels[1].work
 
-    def run(self, state, given, kept, inner):
-        """States after every `inner` steps, and how often something was noticed."""
-        steps, tables = self.steps, np.array([kept, inner], np.int64)
+    def run(self, state, given, kept, inner, held=()):
+        """States after every `inner` steps, and how often something was noticed; `held`: what
+        could vary and does not."""
+        steps = self.steps
+        varies = [k in steps.rows and k not in held for k in range(len(steps.given))]
+        tables = np.array([kept, inner, *(varies[k] for k in steps.rows)], np.int64)
         rows = [
-            (kept * inner, n) if k in steps.varying else (n,) for k, n in enumerate(steps.given)
+            (kept * inner, n) if own else (n,) for own, n in zip(varies, steps.given, strict=True)
         ]
         plan = Plan(
             self.target,
             [*((n,) for n in steps.state), *rows],
             [(kept, n) for n in steps.state],
-            lanes=self.code[self.target.lanes][0].address("kernel"),
-            single=self.code[1][0].address("kernel"),
+            lanes=self.code[self.target.lanes].address("kernel"),
+            single=self.code[1].address("kernel"),
             few=1,
             work=self.work,
             tables=tables.ctypes.data,
@@ -75,9 +73,10 @@ def go_on(x, y, s, p):
 
 
 FIBONACCI = Steps(
+    tasks=(task(add_up, x=2, u=1), task(go_on, x=2, y=1, s=1, p=1)),
     state=(2, 1),
     given=(1, 1),
-    varying=frozenset([0]),
+    rows=(0,),
     calls=(
         Call(0, (("state", 0), ("given", 0)), (("room", 0),)),
         Call(
@@ -86,7 +85,6 @@ FIBONACCI = Steps(
     ),
     room=1,
 )
-TASKS = [task(add_up, x=2, u=1), task(go_on, x=2, y=1, s=1, p=1)]
 
 
 def fibonacci(x, y, u, p, kept, inner):
@@ -109,7 +107,7 @@ def whole(rng, *shape):
 @every_width
 def test_steps_are_the_loop_that_they_stand_for(lanes):
     """Every state in its lane, every row of what varies at its step, every `inner` kept."""
-    machine = Machine(FIBONACCI, TASKS, lanes)
+    machine = Machine(FIBONACCI, lanes)
     for batch in BATCHES:
         for kept, inner in ((1, 1), (4, 1), (1, 5), (3, 4)):
             rng = np.random.default_rng(batch)
@@ -122,7 +120,7 @@ def test_steps_are_the_loop_that_they_stand_for(lanes):
 
 
 def test_what_is_given_broadcasts():
-    machine = Machine(FIBONACCI, TASKS, 8)
+    machine = Machine(FIBONACCI, 8)
     rng = np.random.default_rng(0)
     x, y, u, p = whole(rng, 10, 2), whole(rng, 1), whole(rng, 10, 6, 1), whole(rng, 1)
     wide = [np.broadcast_to(a, (10, 1)) for a in (y, p)]
@@ -131,9 +129,20 @@ def test_what_is_given_broadcasts():
         assert_array_equal(ours, theirs)
 
 
+def test_one_row_may_serve_all_steps():
+    """By the code that takes a row for each: the table says which."""
+    machine = Machine(FIBONACCI, 4)
+    rng = np.random.default_rng(2)
+    x, y, u, p = whole(rng, 9, 2), whole(rng, 9, 1), whole(rng, 9, 1), whole(rng, 9, 1)
+    found, _ = machine.run((x, y), (u, p), 3, 2, held=[0])
+    rows = np.repeat(u[:, None], 6, axis=1)
+    for ours, theirs in zip(found, fibonacci(x, y, rows, p, 3, 2), strict=True):
+        assert_array_equal(ours, theirs)
+
+
 @every_width
 def test_a_kernel_that_complains_at_any_step_is_heard(lanes):
-    machine = Machine(FIBONACCI, TASKS, lanes)
+    machine = Machine(FIBONACCI, lanes)
     rng = np.random.default_rng(1)
     x, y, p = whole(rng, 9, 2), whole(rng, 9, 1), whole(rng, 9, 1)
     u = np.zeros((9, 6, 1))
@@ -155,9 +164,10 @@ def improve(x, root, turns, s):
 
 
 HERON = Steps(
+    tasks=(task(improve, x=1, root=1, turns=1, s=1),),
     state=(1, 1, 1),
     given=(1,),
-    varying=frozenset(),
+    rows=(),
     calls=(
         Call(
             0,
@@ -169,7 +179,6 @@ HERON = Steps(
     iterated={1: (0, 1), 2: (2, 3)},
     change=4,
 )
-IMPROVE = [task(improve, x=1, root=1, turns=1, s=1)]
 
 
 def heron(x, root, s, steps):
@@ -187,7 +196,7 @@ def heron(x, root, s, steps):
 
 @every_width
 def test_iteration_goes_on_until_all_lanes_are_done_and_leaves_those_alone_that_are(lanes):
-    machine = Machine(HERON, IMPROVE, lanes)
+    machine = Machine(HERON, lanes)
     s = 10.0 ** np.arange(-8.0, 9.0)[:, None]
     x, root, turns = np.zeros_like(s), np.ones_like(s), np.zeros_like(s)
     found, alarms = machine.run((x, root, turns), (s,), 2, 3)
@@ -201,7 +210,7 @@ def test_iteration_goes_on_until_all_lanes_are_done_and_leaves_those_alone_that_
 
 @every_width
 def test_states_do_not_depend_on_their_neighbours(lanes):
-    machine = Machine(HERON, IMPROVE, lanes)
+    machine = Machine(HERON, lanes)
     s = 10.0 ** np.linspace(-8.0, 8.0, 19)[:, None]
     state = np.zeros_like(s), np.ones_like(s), np.zeros_like(s)
     together, _ = machine.run(state, (s,), 3, 2)
@@ -217,15 +226,16 @@ def test_iteration_without_an_end_is_given_up_and_heard(lanes):
         return [[x[0]], [root[0] + 1.0], [2.0 + 0.0 * root[0]]], []
 
     steps = Steps(
+        (task(wander, x=1, root=1),),
         (1, 1),
         (1,),
-        frozenset(),
+        (),
         (Call(0, (("state", 0), ("room", 0)), (("next", 0), ("room", 1), ("room", 2))),),
         3,
         {1: (0, 1)},
         2,
     )
-    machine = Machine(steps, [task(wander, x=1, root=1)], lanes)
+    machine = Machine(steps, lanes)
     (x, root), alarms = machine.run((np.ones((3, 1)), np.zeros((3, 1))), (np.ones(1),), 1, 1)
     assert_array_equal(x[:, 0], np.ones((3, 1)))
     assert_array_equal(root[:, 0], np.full((3, 1), float(ITERATIONS)))
@@ -235,7 +245,7 @@ def test_iteration_without_an_end_is_given_up_and_heard(lanes):
 @every_width
 def test_no_number_is_no_change(lanes):
     """A lane without numbers does not keep the others waiting; its results show it."""
-    machine = Machine(HERON, IMPROVE, lanes)
+    machine = Machine(HERON, lanes)
     s = np.array([4.0, 9.0, 16.0])[:, None]
     root = np.array([1.0, np.nan, 1.0])[:, None]
     (x, _, turns), _ = machine.run((np.zeros_like(s), root, np.zeros_like(s)), (s,), 1, 1)

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from itertools import chain, groupby
+from typing import Any
 
 from phipsi.backends import elementary
 from phipsi.backends.partition import Partition, Task
@@ -36,12 +38,29 @@ class Kernel:
     parts: int
 
 
+@dataclass(frozen=True)
+class Functions:
+    """The IR of a task, as functions of a module that may have others.
+
+    Args:
+        texts: of the functions; the one that calls the others comes last.
+        called: functions of `elementary` that they call.
+        work: how many numbers per lane the workspace takes.
+        parts: how many of them are parts of the graph.
+    """
+
+    texts: tuple[str, ...]
+    called: frozenset[str]
+    work: int
+    parts: int
+
+
 class PartWriter(NodeWriter):
     """The text of one internal function."""
 
-    def __init__(self, partition: Partition, number: int, width: Width):
+    def __init__(self, partition: Partition, number: int, width: Width, name: str):
         super().__init__(width, partition.fused)
-        self.partition, self.number = partition, number
+        self.partition, self.number, self.name = partition, number, name
         self.inputs = {name: f"%in{i}" for i, name in enumerate(partition.task.inputs)}
         self.sines: dict[tuple[str, Node], str] = {}  # taken in this part, and cosines
 
@@ -75,7 +94,8 @@ class PartWriter(NodeWriter):
         failed = self.failed()
         body = "\n  ".join([*self.lines, f"ret i64 {failed}"])
         parameters = ", ".join(f"ptr noalias {x}" for x in pointers(self.partition.task))
-        return f"define internal i64 @part{self.number}({parameters}) #0 {{\nentry:\n  {body}\n}}"
+        head = f"define internal i64 @{self.name}.part{self.number}({parameters}) #0"
+        return f"{head} {{\nentry:\n  {body}\n}}"
 
     def _take_sines(self) -> None:
         """Sines and cosines of all angles, in registers."""
@@ -114,8 +134,9 @@ class PartWriter(NodeWriter):
 # -- the whole kernel --------------------------------------------------------------------------
 
 
-def write_kernel(task: Task, lanes: int, limit: int = PART, real: str = "double") -> Kernel:
-    """The IR of a task.
+@singledispatch
+def write_kernel(task: Any, lanes: int, limit: int = PART, real: str = "double") -> Kernel:
+    """The IR of what is to be computed: of a task, or of steps (`phipsi.backends.sequence`).
 
     Args:
         task: what to compute.
@@ -126,19 +147,52 @@ def write_kernel(task: Task, lanes: int, limit: int = PART, real: str = "double"
     Raises:
         BackendError: if a constant is too large for a float.
     """
-    partition, width = Partition(task, limit), Width(lanes, real)
+    raise TypeError(f"no kernel is written of a {type(task).__name__}")
+
+
+@write_kernel.register
+def _(task: Task, lanes: int, limit: int = PART, real: str = "double") -> Kernel:
+    width = Width(lanes, real)
+    functions = write_functions(task, width, limit)
+    return Kernel(write_module([functions], width), functions.work, functions.parts)
+
+
+def write_functions(
+    task: Task, width: Width, limit: int = PART, name: str = "kernel", internal: bool = False
+) -> Functions:
+    """The functions of a task; the one that calls the others has this name.
+
+    Args:
+        task: what to compute.
+        width: of its numbers.
+        limit: nodes of one function.
+        name: of the kernel, by which the module calls it.
+        internal: whether nobody else does.
+    """
+    partition = Partition(task, limit)
     wanted: dict[Node, list[tuple[int, int]]] = {}
     for o, entries in enumerate(task.outputs):
         for e, node in enumerate(entries):
             wanted.setdefault(node, []).append((o, e))
-    writers = [PartWriter(partition, i, width) for i in range(len(partition.parts))]
+    writers = [PartWriter(partition, i, width, name) for i in range(len(partition.parts))]
     texts = [writer.write(wanted, set(task.checks)) for writer in writers]
-    needed = {name for writer in writers for name in writer.called}
+    called = {name for writer in writers for name in writer.called}
     if partition.angles:
-        needed.add("sincos_array" if partition.inline is None else "sincos_large")
-    texts += [_main(partition, width), elementary.source(lanes, sorted(needed), real)]
-    text = "\n".join([*texts, *declarations(texts, width), width.attributes])
-    return Kernel(text, partition.work, len(partition.parts))
+        called.add("sincos_array" if partition.inline is None else "sincos_large")
+    head = f"define {'internal ' * internal}i64 @{name}"
+    texts.append(_main(partition, width, name, head))
+    return Functions(tuple(texts), frozenset(called), partition.work, len(partition.parts))
+
+
+def write_module(functions: Sequence[Functions], width: Width, others: Sequence[str] = ()) -> str:
+    """A whole module: functions of tasks, others that call them, and what all of these need."""
+    texts = [text for one in functions for text in one.texts]
+    texts += others
+    if any("call void @fill(" in text for text in texts):
+        texts.append(_fill(width))
+    called = {name for one in functions for name in one.called}
+    texts.append(elementary.source(width.lanes, sorted(called), width.real.name))
+    return "\n".join([*texts, *declarations(texts, width), width.attributes])
 
 
 def pointers(task: Task) -> list[str]:
@@ -147,7 +201,7 @@ def pointers(task: Task) -> list[str]:
     return [*ins, *(f"%out{i}" for i in range(len(task.outputs))), "%work"]
 
 
-def _main(partition: Partition, width: Width) -> str:
+def _main(partition: Partition, width: Width, name: str, head: str) -> str:
     """The function that calls the parts, the loop of sines and cosines after the first, and
     what fills stretches of zeros."""
     lines: list[str] = []
@@ -159,7 +213,7 @@ def _main(partition: Partition, width: Width) -> str:
     listed = ", ".join(f"ptr {x}" for x in pointers(task))
     failed = "0"
     for i in range(len(partition.parts)):
-        lines.append(f"%f{i} = call i64 @part{i}({listed})")
+        lines.append(f"%f{i} = call i64 @{name}.part{i}({listed})")
         lines.append(f"%g{i} = or i64 {failed}, %f{i}")
         failed = f"%g{i}"
         if i == 0 and partition.angles and partition.inline is None:
@@ -175,8 +229,7 @@ def _main(partition: Partition, width: Width) -> str:
         for line in _zeros(o, *stretch, width)
     ]
     body = "\n  ".join([*lines, *zeros, f"ret i64 {failed}"])
-    main = f"define i64 @kernel(ptr %ins, ptr %outs, ptr %work, ptr %tables) #0 {{\n  {body}\n}}"
-    return main + (_fill(width) if "call void @fill" in main else "")
+    return f"{head}(ptr %ins, ptr %outs, ptr %work, ptr %tables) #0 {{\n  {body}\n}}"
 
 
 def _zeros(output: int, start: int, stop: int, width: Width) -> Iterator[str]:

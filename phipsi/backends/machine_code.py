@@ -27,6 +27,7 @@ from phipsi.backends.llvm import Code, Target, compile_object, current_target, l
 from phipsi.backends.looped import looped_program
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.backends.partition import Task
+from phipsi.backends.sequence import StepComputation
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
 
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
@@ -178,7 +179,7 @@ def _compiled(job: Computation, unroll: bool | None, target: Target) -> MachineC
 # -- unrolled ----------------------------------------------------------------------------------
 
 
-def _key(job: Computation, target: Target, limit: int) -> Parts | None:
+def _key(job: Computation | StepComputation, target: Target, limit: int) -> Parts | None:
     """What unrolled code depends on; see `records.kept`."""
     if job.key is None:
         return None
@@ -186,10 +187,12 @@ def _key(job: Computation, target: Target, limit: int) -> Parts | None:
     return job.key, processor, llvm_version(), limit
 
 
-def _unrolled_or_none(job: Computation, target: Target, limit: int) -> Straight | None:
+def _unrolled_or_none(
+    job: Computation | StepComputation, target: Target, limit: int, single: int = SINGLE
+) -> Straight | None:
     """Unrolled code, or None where that would be too long."""
     try:
-        return unrolled(job, target, limit)
+        return unrolled(job, target, limit, single)
     except GraphTooLargeError:
         return None
 
@@ -211,38 +214,85 @@ class Straight:
     operations: Mapping[str, int]
 
 
-def unrolled(job: Computation, target: Target, limit: int) -> Straight:
-    """Code of a computation, every loop gone.
+def unrolled(
+    job: Computation | StepComputation, target: Target, limit: int, single: int = SINGLE
+) -> Straight:
+    """Code of a computation, every loop over bodies gone.
 
     Args:
         job: what to compute.
         target: what the code is made for.
-        limit: of the nodes of its graph.
+        limit: of the nodes of a graph.
+        single: nodes up to which single states have code of their own.
     """
-    traced = job.traced(limit)
-    task = Task(traced.graph, tuple(job.inputs), traced.outputs, traced.checks)
+    task = job.recorded(limit) if isinstance(job, StepComputation) else _task(job, limit)
     live = [x for x in task.live() if x.op not in ("input", "constant")]
     kernel = write_kernel(task, target.lanes, real=target.real)
     alone = job.key is None  # else a record keeps the whole
     many = compile_object(kernel.text, target, kept=alone)
     one = None
-    if target.lanes > 1 and len(live) <= SINGLE:
+    if target.lanes > 1 and len(live) <= single:
         one = compile_object(write_kernel(task, 1, real=target.real).text, target, kept=alone)
     return Straight(many, one, kernel.work, count_operations(live))
 
 
+def _task(job: Computation, limit: int) -> Task:
+    traced = job.traced(limit)
+    return Task(traced.graph, tuple(job.inputs), traced.outputs, traced.checks)
+
+
+class Loaded:
+    """Unrolled code in memory.
+
+    Args:
+        straight: what was compiled.
+        target: what it was made for.
+
+    Attributes:
+        many, single: addresses of the kernels of many states and of one; 0 if there is none.
+        room: bytes that one lane needs to work in.
+        operations: how many of each kind there are.
+        keep: what must live as long as the addresses are used.
+    """
+
+    def __init__(self, straight: Straight, target: Target):
+        code = Code(straight.many, target)
+        alone = code if target.lanes == 1 else None
+        if straight.one is not None:
+            alone = Code(straight.one, target)
+        self.target, self.keep = target, (code, alone)
+        self.many, self.single = (0 if x is None else x.address("kernel") for x in self.keep)
+        self.room = target.bytes * straight.work
+        self.operations = straight.operations
+
+    @property
+    def places(self) -> dict[str, Any]:
+        """What a plan is told of it."""
+        work = self.target.lanes * self.room
+        return {"lanes": self.many, "single": self.single, "work": work, "keep": self.keep}
+
+
 def _loaded(job: Computation, target: Target, straight: Straight) -> MachineCode:
-    code = Code(straight.many, target)
-    alone = code if target.lanes == 1 else None
-    if straight.one is not None:
-        alone = Code(straight.one, target)
-    many, single = (0 if x is None else x.address("kernel") for x in (code, alone))
-    room = target.bytes * straight.work
-    work = target.lanes * room
-    keep, operations = (code, alone), sum(straight.operations.values())
-    addresses = {"lanes": many, "single": single, "work": work}
-    plan = _plan(job, target, keep=keep, operations=operations, **addresses)
-    return MachineCode(plan, single, room, 0, job.name, job.doc, "unrolled", straight.operations)
+    code = Loaded(straight, target)
+    plan = _plan(job, target, operations=sum(code.operations.values()), **code.places)
+    what = job.name, job.doc, "unrolled", code.operations
+    return MachineCode(plan, code.single, code.room, 0, *what)
+
+
+def compile_steps(job: StepComputation, limit: int) -> Loaded | None:
+    """Machine code of steps, for the processor that this runs on; None if it would be too long.
+
+    Args:
+        job: what to compile.
+        limit: of the nodes of a graph.
+
+    Raises:
+        ZeroDivisionError: where a pivot is zero whatever the state.
+    """
+    target = current_target().of(job.real)
+    key = _key(job, target, limit)
+    found = kept("steps", key, lambda: _unrolled_or_none(job, target, limit, single=2**31))
+    return None if found is None else Loaded(found, target)
 
 
 # -- rolled ------------------------------------------------------------------------------------

@@ -8,16 +8,27 @@ it is keeps what it has found: states do not depend on their neighbours.
 
     inputs     the state, then what is given, for all steps or step by step
     outputs    the state after every so many steps
-    tables     i64: how many states are put out, steps from one to the next
+    tables     i64: how many states are put out, steps from one to the next; of what may be
+               given step by step, 1 if it is and 0 if one row serves all steps
+
+Kernels and steps are one module, without an address in it: so it is kept on disk as every
+compiled function is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+import numpy as np
+
+from phipsi.backends.disk.identity import Parts
+from phipsi.backends.kernel import PART, Kernel, write_functions, write_kernel, write_module
+from phipsi.backends.partition import Task
 from phipsi.backends.write import Width, Writer
+from phipsi.graph.graph import Node
 
 Place = tuple[str, int]  # "state", "next" or "given" and which; "room" and from which entry on
 ITERATIONS = 60  # at most
@@ -43,9 +54,10 @@ class Steps:
     """What a step does.
 
     Args:
+        tasks: what the kernels compute.
         state: entries of each part of the state.
         given: entries of what is given.
-        varying: which of those given are other ones in each step.
+        rows: which of those given may be other ones in each step.
         calls: in order.
         room: entries of the room.
         iterated: of parts of the state that are iterated, where the calls find and leave them
@@ -54,9 +66,10 @@ class Steps:
             is iterated.
     """
 
+    tasks: tuple[Task, ...]
     state: tuple[int, ...]
     given: tuple[int, ...]
-    varying: frozenset[int]
+    rows: tuple[int, ...]
     calls: tuple[Call, ...]
     room: int
     iterated: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -67,26 +80,74 @@ class Steps:
         """Entries that it needs beside what its kernels need: room, and two states between."""
         return self.room + 2 * sum(self.state)
 
+    def live(self) -> list[Node]:
+        """What one step computes, once for each call; iterations count once."""
+        each = [task.live() for task in self.tasks]
+        return [node for call in self.calls for node in each[call.kernel]]
 
-def write_steps(steps: Steps, kernels: Sequence[int], lanes: int, work: int) -> str:
-    """The module of a kernel that makes steps.
 
-    Args:
-        steps: what to do.
-        kernels: addresses of the kernels, all for this many lanes.
-        lanes: states side by side.
-        work: entries that the kernels need to work in, which come first.
-    """
-    width = Width(lanes)
-    return "\n".join([_StepWriter(steps, kernels, width, work).write(), _copies(width)])
+class StepComputation(ABC):
+    """Steps as what is to be compiled: see `phipsi.backends.job.Computation`."""
+
+    real = "double"
+
+    @property
+    @abstractmethod
+    def state(self) -> Mapping[str, int]:
+        """Names and sizes of what is fed back, in order."""
+
+    @property
+    @abstractmethod
+    def given(self) -> Mapping[str, int]:
+        """Names and sizes of what is given, in order."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> tuple[str, ...]:
+        """Which of those given may be other ones in each step."""
+
+    @property
+    @abstractmethod
+    def key(self) -> Parts | None:
+        """What its code depends on, beside phipsi and the processor; None if nobody can tell."""
+
+    @abstractmethod
+    def recorded(self, limit: int | None = None) -> Steps:
+        """What a step does, its kernels as graphs.
+
+        Args:
+            limit: of how many nodes a graph may have.
+
+        Raises:
+            ZeroDivisionError: where a pivot is zero whatever the state.
+            GraphTooLargeError: if more nodes are needed.
+        """
+
+    def table(self, kept: int, inner: int, varying: Collection[str]) -> np.ndarray:
+        """What the code of its steps is told: see this file."""
+        return np.array([kept, inner, *(name in varying for name in self.rows)], np.int64)
+
+
+@write_kernel.register
+def _(steps: Steps, lanes: int, limit: int = PART, real: str = "double") -> Kernel:
+    """The module of a kernel that makes steps. The workspace of its own kernels comes first."""
+    width = Width(lanes, real)
+    kernels = [
+        write_functions(task, width, limit, f"kernel{i}", internal=True)
+        for i, task in enumerate(steps.tasks)
+    ]
+    work = max(x.work for x in kernels)
+    own = [_StepWriter(steps, width, work).write(), _copies(width)]
+    text = write_module(kernels, width, own)
+    return Kernel(text, work + steps.work, sum(x.parts for x in kernels))
 
 
 class _StepWriter(Writer):
     """The text of the kernel. Addresses in the room are known at once, others step by step."""
 
-    def __init__(self, steps: Steps, kernels: Sequence[int], width: Width, work: int):
+    def __init__(self, steps: Steps, width: Width, work: int):
         super().__init__(width)
-        self.steps, self.kernels, self.work = steps, kernels, work
+        self.steps, self.work = steps, work
         self.parts = range(len(steps.state))
         self.places: dict[Place, str] = {}
 
@@ -98,7 +159,7 @@ class _StepWriter(Writer):
         body = "\n  ".join(self.lines)
         parameters = "ptr %ins, ptr %outs, ptr %work, ptr %tables"
         head = f"define i64 @kernel({parameters}) #0 {{\nentry:\n  "
-        return f"{head}{body}\n}}\n{self.width.attributes}"
+        return f"{head}{body}\n}}"
 
     def _say(self, *lines: str) -> None:
         self.lines += lines
@@ -117,8 +178,12 @@ class _StepWriter(Writer):
             self._load(f"%out{i}", "%outs", i)
         for k in range(len(steps.given)):
             self._load(f"%given{k}", "%ins", len(steps.state) + k)
-            if k not in steps.varying:
+            if k not in steps.rows:
                 self.places["given", k] = f"%given{k}"
+        for i, k in enumerate(steps.rows):
+            at = self.let(f"getelementptr i64, ptr %tables, i64 {2 + i}")
+            size = self.width.bytes * steps.given[k]
+            self._say(f"%row{k}.size = mul i64 {self.let(f'load i64, ptr {at}')}, {size}")
         used = {p for call in steps.calls for p in (*call.inputs, *call.outputs)}
         inside = {("room", x) for pair in steps.iterated.values() for x in pair}
         for place in sorted(used | inside):
@@ -147,10 +212,9 @@ class _StepWriter(Writer):
 
     def _step(self) -> None:
         steps, size = self.steps, self.width.bytes
-        varying = sorted(steps.varying)
         for i in self.parts:
             self._say(f"%state{i} = phi ptr [ %first{i}, %entry ], [ %next{i}, %end ]")
-        for k in varying:
+        for k in steps.rows:
             self._say(f"%row{k} = phi ptr [ %given{k}, %entry ], [ %row{k}.next, %end ]")
         self._say(
             "%n = phi i64 [ 0, %entry ], [ %n.next, %end ]",
@@ -167,11 +231,11 @@ class _StepWriter(Writer):
             other = self.address("%between", first)
             self._say(f"%next{i} = select i1 %is_kept, ptr {kept}, ptr {other}")
             self.places |= {("state", i): f"%state{i}", ("next", i): f"%next{i}"}
-        for k in varying:
-            self._say(f"%row{k}.next = getelementptr i8, ptr %row{k}, i64 {size * steps.given[k]}")
+        for k in steps.rows:
+            self._say(f"%row{k}.next = getelementptr i8, ptr %row{k}, i64 %row{k}.size")
             self.places["given", k] = f"%row{k}"
         self._hand_over({p for p in self.places if p[0] in ("state", "next")})
-        self._hand_over({("given", k) for k in varying})
+        self._hand_over({("given", k) for k in steps.rows})
         for i, (before, _) in steps.iterated.items():
             self._move(self.places["room", before], f"%state{i}", steps.state[i])
         self._say(
@@ -179,8 +243,8 @@ class _StepWriter(Writer):
         )
         failed = "%failed"
         for c, call in enumerate(steps.calls):
-            kernel = f"inttoptr (i64 {self.kernels[call.kernel]} to ptr)"
-            mask = self.let(f"call i64 {kernel}(ptr %ins{c}, ptr %outs{c}, ptr %work, ptr %tables)")
+            listed = f"ptr %ins{c}, ptr %outs{c}, ptr %work, ptr %tables"
+            mask = self.let(f"call i64 @kernel{call.kernel}({listed})")
             failed = self.let(f"or i64 {failed}, {mask}")
         for i, (before, after) in steps.iterated.items():
             self._follow(self.places["room", before], self.places["room", after], steps.state[i])

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from phipsi.backends.disk.identity import Parts
 from phipsi.compile import check_array
 from phipsi.errors import InputError
 from phipsi.model.configuration import check_configuration
@@ -42,6 +43,11 @@ class Law(ABC):
     def key(self) -> tuple:
         """What laws of the same formula have in common: they share machine code, so every number
         that is no parameter must be in it."""
+
+    def told(self, model: Model) -> Parts | None:
+        """The same for records on disk; None for laws of others, of which nobody can tell."""
+        kind, *rest = self.key
+        return (kind.__name__, *rest) if kind.__module__ == Law.__module__ else None
 
     @abstractmethod
     def parameters(self, model: Model) -> dict[str, np.ndarray]:

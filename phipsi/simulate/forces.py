@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from phipsi.backends.disk.identity import Parts
 from phipsi.errors import InputError
 from phipsi.model.model import Model
 from phipsi.scalars import Scalar, maximum, sqrt
@@ -65,6 +66,16 @@ class Forces:
     def key(self) -> tuple:
         """What simulations with the same formulas have in common."""
         return (self.law.key if self.law else None, self.losses, self.limits)
+
+    @property
+    def told(self) -> Parts | None:
+        """All numbers that are in the code of steps, for its record; None if nobody can tell."""
+        springs = [
+            (x.name, x.stiffness, list(x.rest or x.kind.neutral())) for x in self.springs.joints
+        ]
+        numbers = [x.tolist() for x in (self.damping, self.friction, self.efforts)]
+        law = self.law.told(self.model) if self.law else ()
+        return None if law is None else (numbers, springs, law)
 
     def check(self) -> None:
         """InputError for losses that would drive, and limits that nothing keeps."""

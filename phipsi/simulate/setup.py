@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from phipsi.compile import check_array, check_backend
 from phipsi.errors import InputError, SolveError
-from phipsi.graph.graph import GraphTooLargeError
 from phipsi.model.configuration import check_configuration
 from phipsi.model.model import Model
 from phipsi.scalars import HUGE
@@ -138,13 +137,13 @@ class Setup:
         """What makes steps with tau held: machine code, if the machine is not too large."""
         if self.backend != "llvm" or not self.model.nv:
             return self.held
-        from phipsi.simulate.stepping import Stepper  # LLVM, for those who need it
+        from phipsi.simulate.stepping import make_stepper  # LLVM, for those who need it
 
         key = ("steps", self.method.name, self.forces.key)
         if key not in self.model.functions:
             try:
-                self.model.functions[key] = Stepper(self.model, self.method, self.forces)
-            except (GraphTooLargeError, ZeroDivisionError):  # a pivot that is always zero
+                self.model.functions[key] = make_stepper(self.model, self.method, self.forces)
+            except ZeroDivisionError:  # a pivot that is always zero
                 self.model.functions[key] = None
         return self.model.functions[key] or self.held
 

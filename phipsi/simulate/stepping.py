@@ -9,16 +9,17 @@ machine, not with the stages.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from phipsi.backends.disk.identity import Parts, of_machine
 from phipsi.backends.gufunc import Plan, make_gufunc
-from phipsi.backends.kernel import write_kernel
-from phipsi.backends.llvm import Target, compile_module, compiling, current_target
+from phipsi.backends.llvm import compiling
+from phipsi.backends.machine_code import Loaded, compile_steps
 from phipsi.backends.partition import Task
-from phipsi.backends.sequence import Call, Place, Steps, write_steps
+from phipsi.backends.sequence import Call, Place, StepComputation, Steps
 from phipsi.graph.graph import Graph, Node
 from phipsi.model.model import Model
 from phipsi.simulate.flows import NodeFlow
@@ -35,31 +36,71 @@ FUNCTIONS = 16  # for so many numbers of steps
 Sizes = dict[str, int]
 
 
-class Stepper:
-    """Machine code for steps of a machine.
+class StepJob(StepComputation):
+    """Steps of a machine, as what is compiled.
 
     Args:
         model: the machine.
         method: the integrator.
         forces: what moves the joints.
-
-    Raises:
-        GraphTooLargeError: for large machines.
     """
 
     def __init__(self, model: Model, method: Method, forces: Forces):
-        self.method = method
-        self.parameters = {name: x.shape[-1] for name, x in forces.parameters().items()}
+        self.model, self.method, self.forces = model, method, forces
+
+    @property
+    def state(self) -> Sizes:
+        """Names and sizes of what is fed back."""
+        return self.method.state
+
+    @cached_property
+    def given(self) -> Sizes:
+        """Names and sizes of what is given: forces, numbers of the law, the length of a step."""
+        forces, nv = self.forces, self.model.nv
+        sizes = {"tau": nv, **{name: x.shape[-1] for name, x in forces.parameters().items()}}
         if forces.rubs:
-            self.parameters["slip"] = model.nv
-        taken = method.takes(forces.resist, forces.pull)
-        self.parameters |= dict.fromkeys(taken, model.nv)
-        self.given = {"tau": model.nv, **self.parameters, **method.given}
-        self._target = current_target()
-        self._recorder = _Recorder(model, method, forces, self.given)
-        with compiling:
-            self._kernels = [_Kernel(task, self._target) for task in self._recorder.tasks]
-        self._codes: dict[frozenset[str], tuple] = {}
+            sizes["slip"] = nv
+        sizes |= dict.fromkeys(self.method.takes(forces.resist, forces.pull), nv)
+        return {**sizes, **self.method.given}
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """What may be given step by step."""
+        return ("tau",)
+
+    @cached_property
+    def key(self) -> Parts | None:
+        """The machine, the integrator and all numbers of the forces that are in the code."""
+        machine, forces = of_machine(self.model), self.forces.told
+        if machine is None or forces is None:
+            return None
+        return machine, self.method.name, forces, list(self.given.items())
+
+    def recorded(self, limit: int | None = None) -> Steps:
+        """The dialogue of the integrator, held with numbers of a graph."""
+        record, names = _Recorder(self, limit), list(self.given)
+        return Steps(
+            tuple(record.tasks),
+            tuple(self.state.values()),
+            tuple(self.given.values()),
+            tuple(map(names.index, self.rows)),
+            tuple(record.calls),
+            record.room,
+            record.iterated,
+            record.change,
+        )
+
+
+class Stepper:
+    """Machine code for steps of a machine.
+
+    Args:
+        job: the steps.
+        code: as machine code in memory.
+    """
+
+    def __init__(self, job: StepJob, code: Loaded):
+        self.job, self._code = job, code
         self._gufuncs: dict[tuple, tuple[np.ufunc, Plan]] = {}
 
     def run(
@@ -84,7 +125,7 @@ class Stepper:
         kept = out[0].shape[-2]
         gufunc, plan = self._function(kept, inner, varying)
         before = plan.counter[0]
-        gufunc(*state, *(given[name] for name in self.given), out=tuple(out))
+        gufunc(*state, *(given[name] for name in self.job.given), out=tuple(out))
         return plan.counter[0] != before
 
     def _function(self, kept: int, inner: int, varying: frozenset[str]) -> tuple[np.ufunc, Plan]:
@@ -99,59 +140,27 @@ class Stepper:
         return found
 
     def _make(self, kept: int, inner: int, varying: frozenset[str]) -> tuple[np.ufunc, Plan]:
-        code, single, work = self._code(varying)
-        sizes = list(self.method.state.values())
-        rows = {name: (kept * inner,) if name in varying else () for name in self.given}
-        tables = np.array([kept, inner], np.int64)
-        tasks, calls = self._recorder.tasks, self._recorder.calls
-        operations = kept * inner * sum(len(tasks[x.kernel].live()) for x in calls)
+        job, tables = self.job, self.job.table(kept, inner, varying)
+        rows = {name: (kept * inner,) if name in varying else () for name in job.given}
+        places = self._code.places
         plan = Plan(
-            self._target,
-            [*((n,) for n in sizes), *((*rows[name], n) for name, n in self.given.items())],
-            [(kept, n) for n in sizes],
-            lanes=code.address("kernel"),
-            single=single.address("kernel"),
+            self._code.target,
+            [*((n,) for n in job.state.values()), *((*rows[x], n) for x, n in job.given.items())],
+            [(kept, n) for n in job.state.values()],
             few=ALONE,
-            work=8 * self._target.lanes * work,
             tables=tables.ctypes.data,
-            keep=(code, single, tables, self._kernels),
-            operations=operations,
+            operations=kept * inner * sum(self._code.operations.values()),
+            **{**places, "keep": (tables, places["keep"])},
         )
-        return make_gufunc(plan, "steps", f"Steps of {self.method.name}."), plan
-
-    def _code(self, varying: frozenset[str]) -> tuple[Any, Any, int]:
-        """Code of many lanes and of one, and the entries that it works in."""
-        if varying not in self._codes:
-            names = list(self.given)
-            steps = Steps(
-                tuple(self.method.state.values()),
-                tuple(self.given.values()),
-                frozenset(names.index(x) for x in varying),
-                tuple(self._recorder.calls),
-                self._recorder.room,
-                self._recorder.iterated,
-                self._recorder.change,
-            )
-            own = max(x.work for x in self._kernels)
-            codes = []
-            for lanes in (self._target.lanes, 1):
-                addresses = [x.codes[lanes].address("kernel") for x in self._kernels]
-                text = write_steps(steps, addresses, lanes, own)
-                chosen = replace(self._target, lanes=lanes)
-                codes.append(compile_module(text, chosen, kept=False))  # addresses are in it
-            self._codes[varying] = (*codes, own + steps.work)
-        return self._codes[varying]
+        return make_gufunc(plan, "steps", f"Steps of {job.method.name}."), plan
 
 
-class _Kernel:
-    """A task as code of many lanes and of one."""
-
-    def __init__(self, task: Task, target: Target):
-        self.codes, self.work = {}, 0
-        for lanes in {target.lanes, 1}:
-            kernel = write_kernel(task, lanes)
-            self.codes[lanes] = compile_module(kernel.text, replace(target, lanes=lanes))
-            self.work = kernel.work
+def make_stepper(model: Model, method: Method, forces: Forces) -> Stepper | None:
+    """Machine code for steps; None for machines that are too large."""
+    job = StepJob(model, method, forces)
+    with compiling:
+        code = compile_steps(job, LARGEST)
+    return None if code is None else Stepper(job, code)
 
 
 class _Recorder:
@@ -165,9 +174,9 @@ class _Recorder:
         change: where the iteration says how much it has changed.
     """
 
-    def __init__(self, model: Model, method: Method, forces: Forces, given: Sizes):
-        self.model, self.forces = model, forces
-        self.graph = Graph(LARGEST)
+    def __init__(self, job: StepJob, limit: int | None):
+        self.model, self.forces, method, given = job.model, job.forces, job.method, job.given
+        self.limit, self.graph = limit, Graph(limit)
         self.tasks: list[Task] = []
         self.calls: list[Call] = []
         self.room = 0
@@ -181,7 +190,7 @@ class _Recorder:
         taken = {
             name: x for name, x in state.items() if name in method.state or name in method.given
         }
-        self._converse(method.dialogue(NodeFlow(model), **taken), method)
+        self._converse(method.dialogue(NodeFlow(self.model), **taken), method)
 
     def _inputs(self, method: Method, given: Sizes) -> dict[str, Numbers]:
         found = {}
@@ -218,7 +227,8 @@ class _Recorder:
         places = self._placed(ask.arguments)
         if ask.what not in self._answering:
             self._answering[ask.what] = len(self.tasks)
-            self.tasks.append(answering(ask, self.model, self.forces, self._given))
+            graph = Graph(self.limit)
+            self.tasks.append(answering(ask, self.model, self.forces, self._given, graph))
         which = self._answering[ask.what]
         task = self.tasks[which]
         others = [self._known[name] for name in task.inputs[len(ask.arguments) :]]
@@ -264,9 +274,8 @@ class _Recorder:
         self._glue(values, places)
 
 
-def answering(ask: Ask, model: Model, forces: Forces, given: Sizes) -> Task:
+def answering(ask: Ask, model: Model, forces: Forces, given: Sizes, graph: Graph) -> Task:
     """The task that answers a question: its arguments come first among its inputs."""
-    graph = Graph(LARGEST)
     machine = NodeMechanism(model, graph)
 
     def numbers(name: str, n: int) -> Numbers:
