@@ -5,9 +5,9 @@ import pytest
 from derivations import CASES, A, W
 
 import phipsi as pp
+from phipsi.algebra.rewriting.price import CARRIED, MEMORYLESS, price
 from phipsi.algebra.spaces import BODY, JOINT, SCALAR
 from phipsi.compile import make_program
-from phipsi.explain.deriving.price import CARRIED, MEMORYLESS, price
 from phipsi.lowering.cost import cost_of
 from phipsi.operators import (
     D,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.identities.equation import Condition, Equation
@@ -47,6 +48,7 @@ class Rule:
 Way = tuple[Rule, ...]  # an equation read one way, in its forms, and its star where that is another
 
 
+@lru_cache(maxsize=2_000)
 def ways_of(equation: Equation, inverses: bool = True) -> tuple[Way, ...]:
     """An equation as rules, both ways; where a side is an inverse, also the equation inverted."""
     left, right = tidied(equation.left), tidied(equation.right)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from phipsi.algebra.identities.equation import Condition, Equation
 from phipsi.algebra.node import Node, Symbol
+from phipsi.algebra.rewriting.price import Price
 from phipsi.algebra.rewriting.share import with_names
-from phipsi.explain.deriving.price import Price
 
 if TYPE_CHECKING:
     from phipsi.explain.deriving.check import Check

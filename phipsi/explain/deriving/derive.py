@@ -10,22 +10,22 @@ from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
 from phipsi.algebra.node import Inverse, Node, Product, Symbol
 from phipsi.algebra.parse import as_expression
 from phipsi.algebra.rewriting.collect import presented
-from phipsi.algebra.rewriting.normal import are_inverse, forget, is_zero, starred_letters, tidied
-from phipsi.algebra.rewriting.rules import chosen, is_shorthand
+from phipsi.algebra.rewriting.normal import are_inverse, forget, is_zero
+from phipsi.algebra.rewriting.opening import letters_in, open_up
+from phipsi.algebra.rewriting.others import ways_for
+from phipsi.algebra.rewriting.price import Price, price, within_reach
+from phipsi.algebra.rewriting.rules import is_shorthand
 from phipsi.algebra.rewriting.search import Found, Search
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
 from phipsi.errors import InputError, PhipsiError, SpaceError, name_choices
 from phipsi.explain.deriving.derivation import Derivation, Step
-from phipsi.explain.deriving.others import lemmas_for, said_of_arguments
-from phipsi.explain.deriving.price import Price, price
 from phipsi.lowering.cost import cost_of
 from phipsi.model.examples import puma560
 from phipsi.model.model import point
 
 BOUND = 200  # expressions that are rewritten
-SLACK = 1.25  # how much dearer an expression on the way may be
 NEAR = 1.1  # results this near to the best are counted by the compiler
 MOST_COUNTED = 8
 OF_THE_MACHINE = {"Jm", "P", "D", "G", "K", "tau", "tau_bar", "E_psi", "psi", "psi_tilde", "Y"}
@@ -102,11 +102,9 @@ def _derived(
     kept = _shorthands_of(IDENTITIES[name] for name in wanted)
     opening = _Opening(start, barred, kept)
     closing = None if goal is None else _Opening(goal, barred, kept)
-    others: list[Equation] = []
-    for end in (opening.end, *(() if closing is None else (closing.end,))):
-        others += lemmas_for(end, granted) + said_of_arguments(end)
-    ways = chosen((*IDENTITIES.values(), *others), granted, wanted, barred, kept)
-    search = Search(opening.end, ways, price, _within_reach, wanted)
+    ends = (opening.end,) if closing is None else (opening.end, closing.end)
+    ways = ways_for(ends, granted, wanted, barred, kept)
+    search = Search(opening.end, ways, price, within_reach, wanted)
     before = price(start)
     if closing is None:
         way = _downhill(search, opening, before, bound)
@@ -125,7 +123,7 @@ def _derived(
 def _shorthands_of(equations: Iterable[Equation]) -> frozenset[Node]:
     """Shorthands that stand in equations: what is wanted must find them."""
     sides = [x for equation in equations for x in (equation.left, equation.right)]
-    return frozenset(x for side in sides for x in _letters(side) if is_shorthand(x))
+    return frozenset(x for side in sides for x in letters_in(side) if is_shorthand(x))
 
 
 class _Way(NamedTuple):
@@ -151,7 +149,7 @@ def _downhill(search: Search, opening: _Opening, before: Price, bound: int) -> _
 
 def _towards(search: Search, opening: _Opening, closing: _Opening, bound: int) -> _Way:
     """Steps to a goal: from both ends, to an expression that both lead to."""
-    back = Search(closing.end, search.ways, price, _within_reach)
+    back = Search(closing.end, search.ways, price, within_reach)
     while True:
         meeting = _meeting(search, back)
         if meeting is not None:
@@ -238,59 +236,21 @@ def _implied(expression: Node) -> list[Condition]:
     return [] if hidden else [Condition.NO_ROTORS]
 
 
-def _within_reach(new: Price, best: Price) -> bool:
-    """Whether an expression may lead to one that is cheaper than the best."""
-    if new.full_inverses > best.full_inverses:
-        return False
-    if best.inverses:  # a full one may become triangular ones
-        return new.inverses <= best.inverses + 2
-    affordable = new.sweeps <= best.sweeps + 1 and new.flops <= SLACK * best.flops + 12
-    return affordable and not new.inverses
-
-
 # -- before the search -------------------------------------------------------------------
 
 
 class _Opening:
-    """What is done before any search: everything tidy, shorthands unfolded."""
+    """What is done before any search: the normal form, and the steps to it."""
 
     def __init__(self, start: Node, barred: Collection[str], kept: Collection[Node] = ()):
-        self.start, self._kept = start, {x.name for x in kept if isinstance(x, Symbol)}
-        self.steps: list[Step] = []
-        self.end = self._tidied(start)
-        letter = self._shorthand(barred)
-        while letter is not None:
-            made = tidied(_unfolded(self.end, letter), split=False)
-            self.steps.append(Step(presented(self.end), presented(made), *_definition(letter)))
-            self.end = self._tidied(made)
-            letter = self._shorthand(barred)
-
-    def _tidied(self, node: Node) -> Node:
-        """A tidy expression; a step by the axioms where that made it cheaper."""
-        tidy, read = tidied(node), starred_letters(node)
-        if price(tidy) < price(read):
-            self.steps.append(Step(presented(read), presented(tidy), _axiom(read)))
-        return tidy
-
-    def _shorthand(self, barred: Collection[str]) -> Symbol | None:
-        letters = (x for x in _letters(self.end) if is_shorthand(x) and x.name not in self._kept)
-        return next((x for x in letters if f"definition of {x.name}" not in barred), None)
+        self.start = start
+        self.end, unfoldings = open_up(start, barred, kept)
+        self.steps = [_opened(*x) for x in unfoldings]
 
 
-def _letters(node: Node) -> Iterator[Symbol]:
-    if isinstance(node, Symbol):
-        yield node
-    for child in node.children:
-        yield from _letters(child)
-
-
-def _unfolded(node: Node, letter: Symbol) -> Node:
-    """The definitions of all letters of one name, whatever their arguments, in their places."""
-    if isinstance(node, Symbol) and node.name == letter.name and node.definition is not None:
-        return node.definition
-    if not node.children:
-        return node
-    return node.rebuild(tuple(_unfolded(x, letter) for x in node.children))
+def _opened(before: Node, after: Node, letter: Symbol | None) -> Step:
+    why = (_axiom(before),) if letter is None else _definition(letter)
+    return Step(presented(before), presented(after), *why)
 
 
 def _definition(letter: Symbol) -> tuple[str, Equation]:

@@ -33,6 +33,8 @@ from phipsi.algebra.rewriting.normal import starred_letters, tidied
 from phipsi.algebra.spaces import BODY, JOINT, POINTS, SCALAR, Causality, Space
 from phipsi.algebra.stars import starred
 
+SLACK = 1.25  # how much dearer an expression on the way may be
+
 
 @dataclass(frozen=True, order=True)
 class Price:
@@ -81,6 +83,16 @@ def price(node: Node) -> Price:
     sweeps = min(reading.last) + 1
     inverses = len(reading.full), len(reading.triangular)
     return Price(*inverses, sweeps, reading.flops, _length(node))
+
+
+def within_reach(new: Price, best: Price) -> bool:
+    """Whether an expression may lead to one that is cheaper than the best."""
+    if new.full_inverses > best.full_inverses:
+        return False
+    if best.inverses:  # a full one may become triangular ones
+        return new.inverses <= best.inverses + 2
+    affordable = new.sweeps <= best.sweeps + 1 and new.flops <= SLACK * best.flops + 12
+    return affordable and not new.inverses
 
 
 # -- flops of one body -------------------------------------------------------------------

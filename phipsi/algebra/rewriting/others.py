@@ -7,7 +7,7 @@ the identities of the papers said again with their letters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -16,7 +16,7 @@ from phipsi.algebra.families import MASS, Family
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation
 from phipsi.algebra.node import Inverse, Node, Scaled, Symbol, add
 from phipsi.algebra.rewriting.normal import are_equal, atoms_of, joined, tidied, words_of
-from phipsi.algebra.rewriting.rules import plain
+from phipsi.algebra.rewriting.rules import Way, chosen, plain
 from phipsi.algebra.spaces import BODY, JOINT, Causality
 from phipsi.algebra.stars import starred
 from phipsi.errors import InputError
@@ -33,6 +33,23 @@ AGAIN = (  # the identities that are said again
     "Identity A.5 in two terms",
     "square root of the inverse of D",
 )
+
+
+def ways_for(
+    ends: Sequence[Node],
+    granted: Collection[Condition],
+    using: Collection[str] = (),
+    without: Collection[str] = (),
+    kept: Collection[Node] = (),
+) -> list[Way]:
+    """The ways of all known equations that a search from these expressions tries.
+
+    Args:
+        ends: normal forms.
+        granted, using, without, kept: as `rules.chosen` takes them.
+    """
+    others = [x for end in ends for x in (*lemmas_for(end, granted), *said_of_arguments(end))]
+    return chosen((*IDENTITIES.values(), *others), granted, using, without, kept)
 
 
 def lemmas_for(expression: Node, granted: Collection[Condition]) -> list[Equation]:
