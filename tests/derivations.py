@@ -149,6 +149,28 @@ CASES = {
 }
 
 
+# -- an operator and its inverse -----------------------------------------------------------
+
+J_BAR = Mass.inv @ J.T @ (J @ Mass.inv @ J.T).inv  # the dynamically consistent inverse
+held, soft = space("held", 6), space("soft", 2)
+A_C, M_C = operator("A_C", held, "point"), operator("M_C", held, held)
+H_0 = operator("H_0", "point", soft)  # what soft fingers leave free
+GRIP = J @ Mass.inv @ J.T + A_C @ M_C.inv @ A_C.T
+PI = GRIP.inv - GRIP.inv @ H_0.T @ (H_0 @ GRIP.inv @ H_0.T).inv @ H_0 @ GRIP.inv
+
+CANCELLED = {  # what the axioms know of X X^-1 = I, for any product or sum X
+    "dynamically consistent inverse": (J @ J_BAR, I.at(J.target)),
+    "dynamically consistent inverse, twice": (J_BAR @ J @ J_BAR, J_BAR),
+    "null space": ((I - J_BAR @ J) @ J_BAR, 0 * J_BAR),
+    "soft fingers feel nothing along their freedoms": (H_0 @ PI, 0 * H_0),
+    "grasp, a projection": (PI @ GRIP @ PI, PI),
+    "part of a sum": (
+        M_C @ (M_C + A_C.T @ A_C).inv + A_C.T @ A_C @ (A_C.T @ A_C + M_C).inv,
+        I.at(held),
+    ),
+}
+
+
 @functools.cache
 def two_arms():
     """Two arms of seven joints each, whose last bodies are called left and right."""

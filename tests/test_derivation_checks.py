@@ -24,6 +24,7 @@ from phipsi.operators import (
     T,
     V,
     b,
+    f0,
     phi,
     psi,
     scalar,
@@ -84,6 +85,23 @@ def test_a_check_sees_small_mistakes_in_long_products():
 def test_a_check_knows_that_nothing_is_left():
     """V* b = 0: the gyroscopic force has no power; roundoff is no mistake."""
     assert pp.derive(V.T @ (scalar("k") * b)).check().ok
+
+
+@pytest.mark.parametrize(
+    "options", [{"to": H @ phi}, {"using": "factors exchanged"}], ids=["to", "using"]
+)
+def test_a_check_fails_where_nothing_was_shown(options):
+    """What was asked for and not reached is not true for want of steps."""
+    checked = pp.derive(H @ psi, bound=5, **options).check()
+    assert not checked.ok
+    assert str(checked).endswith("was not reached")
+
+
+def test_a_check_of_named_points_beside_bare_vectors():
+    """(26) of 003 on a vector: it is of as many points as the compliances name."""
+    inverse = CASES["effective inertia of two arms"].expression
+    for force in (f0, vector("x", "point")):
+        assert pp.derive(inverse @ force).check(machines=2).ok
 
 
 def test_bad_checks_are_refused():

@@ -2,7 +2,19 @@
 
 import numpy as np
 import pytest
-from derivations import CASES, FREE, IMPLICIT, MASS, WATER, two_arms, without_tildes
+from derivations import (
+    A_C,
+    CANCELLED,
+    CASES,
+    FREE,
+    IMPLICIT,
+    J_BAR,
+    M_C,
+    MASS,
+    WATER,
+    two_arms,
+    without_tildes,
+)
 
 import phipsi as pp
 from phipsi.algebra.rewriting.normal import are_equal
@@ -14,6 +26,7 @@ from phipsi.lowering.cost import cost_of
 from phipsi.operators import (
     C,
     H,
+    I,
     J,
     Jm,
     M,
@@ -123,6 +136,34 @@ def _compiled(trial, expression):
     if "points" in function.inputs:
         given["points"] = trial.points
     return function(*trial.state, **given)
+
+
+# -- an operator and its inverse -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("expression", "result"), CANCELLED.values(), ids=CANCELLED)
+def test_an_operator_and_its_inverse_cancel(expression, result):
+    """Whatever stands between the brackets. Witness: dense matrices, on random machines."""
+    found = pp.derive(expression, to=result)
+    assert not found.missing
+    assert are_equal(expression, result)
+    checked = found.check(machines=2)
+    assert checked.ok, checked
+
+
+@pytest.mark.parametrize(
+    ("expression", "goal"),
+    [
+        (J_BAR @ J, I.at(T.target)),
+        (J @ Mass.inv @ J.T @ (J @ Jm.inv @ J.T).inv, I.at(J.target)),
+        (M_C @ (M_C + A_C.T @ A_C).inv, I.at(M_C.target)),
+    ],
+    ids=str,
+)
+def test_what_does_not_cancel_stays(expression, goal):
+    """Planted: the other order, another inverse, a term that is missing."""
+    assert not are_equal(expression, goal)
+    assert pp.derive(expression, to=goal, bound=3).missing
 
 
 # -- other inertias ------------------------------------------------------------------------

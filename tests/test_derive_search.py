@@ -60,6 +60,7 @@ TRIVIAL = [  # said by the normal form already
     *(f"symmetry of {x}" for x in ("M", "Jm", "R", "P", "D", "Mass", "Y", "Omega")),
     "force cross product",
     "Q is skew",
+    "Lemma A.1",
 ]
 
 

@@ -8,6 +8,7 @@ axioms of the algebra alone where their polynomials are; `spelled` makes an expr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache, reduce
 from typing import NamedTuple, TypeVar
@@ -31,6 +32,10 @@ from phipsi.algebra.stars import starred
 from phipsi.errors import InputError
 
 LARGEST = 600  # words of a polynomial
+TOO_LONG = (
+    f"the expression has more than {LARGEST} terms when it is multiplied out; "
+    "derive its parts one by one"
+)
 ROUNDOFF = 1e-12  # of numbers that are added
 
 Number = int | float
@@ -114,26 +119,57 @@ def _product(factors: Iterable[Node]) -> Node:
         number *= own
         scalars += others
         for part in parts:
-            if word and are_inverse(word[-1], part):
-                last = word.pop()
-                if not word:
-                    word.append(Identity(last.target))
-            elif isinstance(part, Identity) and word:
+            if isinstance(part, Identity) and word:
                 continue
-            elif word and isinstance(word[-1], Identity):
-                word[-1] = part
-            else:
-                word.append(part)
+            target = word[0].target if word else part.target
+            if word and isinstance(word[-1], Identity):
+                word.pop()
+            append_factor(word, part)
+            if not word:
+                word.append(Identity(target))
     if number == 0:
         return zero_like(chained(word))
     return joined(number, word, scalars)
+
+
+def append_factor(word: list[Node], factor: Node) -> None:
+    """A factor behind others, and what cancels gone: X X^-1 = I, also for a product X.
+
+    Where X is a product of factors that are not square, such as J Mass^-1 J*, its inverse is
+    one factor, and X a run of several.
+    """
+    word.append(factor)
+    for place in range(len(word) - 1):
+        if is_cancelled_run(word[place:]):
+            del word[place:]
+            return
+
+
+def is_cancelled_run(run: Sequence[Node]) -> bool:
+    """Whether a run of factors is an operator beside its inverse."""
+    first, last = run[0], run[-1]
+    if len(run) == 2:
+        return are_inverse(first, last)
+    return (isinstance(last, Inverse) and last.children[0].factors == tuple(run[:-1])) or (
+        isinstance(first, Inverse) and first.children[0].factors == tuple(run[1:])
+    )
 
 
 def are_inverse(left: Node, right: Node) -> bool:
     """Whether two neighbours cancel."""
     if not (left.is_square and right.is_square) or left.is_scalar:
         return False
-    return inverted(left) == right or inverted(right) == left
+    for one, other in ((left, right), (right, left)):
+        if inverted(one) == other or _is_inverse_of_terms(one, other):
+            return True
+    return False
+
+
+def _is_inverse_of_terms(one: Node, other: Node) -> bool:
+    """Whether one is the inverse of the other's terms in another order."""
+    if not (isinstance(one, Inverse) and isinstance(other, Sum)):
+        return False
+    return Counter(one.children[0].terms) == Counter(other.terms)
 
 
 def taken_apart(node: Node) -> tuple[Number, tuple[Node, ...], tuple[Node, ...]]:
@@ -205,12 +241,23 @@ def zero_like(node: Node) -> Node:
     """Zero between the spaces of an expression."""
     if node.is_square and node.source is not None:
         return Scaled(0, Identity(node.source))
-    return Scaled(0, chained(taken_apart(node.terms[0])[2]))
+    factors = taken_apart(node.terms[0])[2]
+    runs = [run for n in range(1, len(factors)) for run in (factors[:n], factors[-n:])]
+    fits = (x for x in runs if x[-1].source is node.source and x[0].target is node.target)
+    return Scaled(0, chained(next(fits, factors)))
 
 
 def is_zero(node: Node) -> bool:
     """Whether an expression is zero by its form."""
     return isinstance(node, Scaled) and node.factor == 0
+
+
+def vanishes(node: Node) -> bool:
+    """Whether a tidy expression is zero by the axioms, once it is multiplied out."""
+    try:
+        return not words_of(node)
+    except InputError:  # too long
+        return False
 
 
 # -- polynomials -----------------------------------------------------------------------
@@ -251,15 +298,67 @@ def _multiplied_out(node: Node) -> Polynomial:
 
 def _times(left: Polynomial, right: Polynomial) -> Polynomial:
     if len(left) * len(right) > LARGEST:
-        raise InputError(
-            f"the expression has more than {LARGEST} terms when it is multiplied out; "
-            "derive its parts one by one"
+        raise InputError(TOO_LONG)
+    return _inverses_undone(
+        totals(
+            (_word((*a.scalars, *b.scalars), _cancelled(a.factors, b.factors)), x * y)
+            for a, x in left.items()
+            for b, y in right.items()
         )
-    return totals(
-        (_word((*a.scalars, *b.scalars), _cancelled(a.factors, b.factors)), x * y)
-        for a, x in left.items()
-        for b, y in right.items()
     )
+
+
+def _inverses_undone(words: Polynomial) -> Polynomial:
+    """X X^-1 = I for a sum X that was multiplied out: its leading term gives way.
+
+    With X = A + B, A the longest: A X^-1 = I - B X^-1, and X^-1 A = I - X^-1 B.
+    """
+    while any(any(map(_is_inverse_of_sum, word.factors)) for word in words):
+        found = next(((x, y) for x in words if (y := _one_undone(x)) is not None), None)
+        if found is None:
+            break
+        word, new = found
+        number = words[word]
+        rest = [(x, y) for x, y in words.items() if x != word]
+        words = totals([*rest, *((x, number * y) for x, y in new.items())])
+        if len(words) > LARGEST:
+            raise InputError(TOO_LONG)
+    return words
+
+
+def _one_undone(word: Word) -> Polynomial | None:
+    """A word in which the leading term of a sum stands beside the inverse of the sum."""
+    factors = word.factors
+    for place, factor in enumerate(factors):
+        if not _is_inverse_of_sum(factor):
+            continue
+        lead, number, others = _leading(factor.children[0])
+        n = len(lead)
+        for start in (place - n, place + 1):
+            if n == 0 or start < 0 or factors[start : start + n] != lead:
+                continue
+            first, last = min(start, place), max(start + n, place + 1)
+            outer = factors[:first], factors[last:]
+            made = [(Word(word.scalars, _cancelled(*outer)), 1 / number)]
+            for other, own in others:
+                inner = (*other.factors, factor) if start < place else (factor, *other.factors)
+                run = _cancelled(_cancelled(outer[0], inner), outer[1])
+                made.append((_word((*word.scalars, *other.scalars), run), -own / number))
+            return totals((x, _whole(y)) for x, y in made)
+    return None
+
+
+def _is_inverse_of_sum(node: Node) -> bool:
+    return isinstance(node, Inverse) and isinstance(node.children[0], Sum)
+
+
+@lru_cache(maxsize=5_000)
+def _leading(node: Node) -> tuple[tuple[Node, ...], Number, tuple[tuple[Word, Number], ...]]:
+    """The longest word of a sum, none where it has scalars, its number, and the other words."""
+    words = words_of(node)
+    lead, number = max(words, key=lambda x: (len(x[0].factors), str(x[0])))
+    others = tuple(x for x in words if x[0] != lead)
+    return (() if lead.scalars else lead.factors), number, others
 
 
 def _word(scalars: Iterable[Node], factors: Sequence[Node]) -> Word:
@@ -278,9 +377,10 @@ def _word(scalars: Iterable[Node], factors: Sequence[Node]) -> Word:
 
 
 def _cancelled(left: tuple[Node, ...], right: tuple[Node, ...]) -> tuple[Node, ...]:
-    while left and right and are_inverse(left[-1], right[0]):
-        left, right = left[:-1], right[1:]
-    return left + right
+    word = list(left)
+    for factor in right:
+        append_factor(word, factor)
+    return tuple(word)
 
 
 def _sorted(scalars: Iterable[Node]) -> tuple[Node, ...]:
@@ -325,7 +425,13 @@ def are_equal(left: Node, right: Node) -> bool:
     >>> are_equal((I - H @ psi @ K).T, I - K.T @ psi.T @ H.T)
     True
     """
-    return canonical(left) == canonical(right)
+    return key_of(left) == key_of(right)
+
+
+def key_of(node: Node) -> Hashable:
+    """What all expressions share that are equal by the axioms; of all zeros, their spaces."""
+    one = canonical(node)
+    return (one.source, one.target) if is_zero(one) else one
 
 
 @lru_cache(maxsize=50_000)
@@ -339,5 +445,5 @@ def atoms_of(node: Node) -> frozenset[Node | str]:
 
 def forget() -> None:
     """Let go of what was kept of expressions that were looked at."""
-    for function in (tidied, words_of, canonical, atoms_of):
+    for function in (tidied, words_of, canonical, atoms_of, _leading):
         function.cache_clear()

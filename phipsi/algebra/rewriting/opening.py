@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.rewriting.normal import starred_letters, tidied
+from phipsi.algebra.rewriting.normal import starred_letters, tidied, vanishes, zero_like
 from phipsi.algebra.rewriting.price import price
 from phipsi.algebra.rewriting.rules import is_shorthand
 
@@ -55,6 +55,8 @@ def open_up(
     def tidy(node: Node) -> Node:
         """A step by the axioms, told where that made it cheaper."""
         after, read = tidied(node), starred_letters(node)
+        if vanishes(after):
+            after = zero_like(after)
         if price(after) < price(read):
             steps.append(Unfolding(read, after))
         return after

@@ -10,7 +10,7 @@ kept. The search ends where nothing new appears within reach, or at its bound.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -19,7 +19,7 @@ from phipsi.algebra.identities.equation import Equation
 from phipsi.algebra.node import Node
 from phipsi.algebra.rewriting.collect import forms_of
 from phipsi.algebra.rewriting.match import rewritten, rewritten_everywhere
-from phipsi.algebra.rewriting.normal import canonical, is_zero, tidied
+from phipsi.algebra.rewriting.normal import is_zero, key_of, tidied, words_of
 from phipsi.algebra.rewriting.rules import Rule, Way
 from phipsi.errors import InputError
 
@@ -128,7 +128,7 @@ class Search:
         self.looked_at += 1
         if stage < SINGLE:
             self._push(stage + 1, found)
-        passed = {canonical(x.node) for x in found.way}
+        passed = {key_of(x.node) for x in found.way}
         for step in self._rewritten(found, stage):
             key = self._key(step)
             if key is None or key in self.seen or key[0] in passed:
@@ -155,13 +155,13 @@ class Search:
     def _push(self, stage: int, found: Found) -> None:
         heapq.heappush(self._waiting, (stage, found.price, next(self._order), found))
 
-    def _key(self, found: Found) -> tuple[Node, frozenset[str]] | None:
+    def _key(self, found: Found) -> tuple[Hashable, frozenset[str]] | None:
         """What tells expressions apart; None for those that are too long to tell."""
         try:
-            key = canonical(found.node)
+            key = key_of(found.node)
         except InputError:
             return None
-        self.words += len(key.terms)
+        self.words += len(words_of(tidied(found.node)))
         return key, found.used
 
     def _rewritten(self, found: Found, stage: int) -> Iterator[Found]:

@@ -37,14 +37,20 @@ class Residual:
 
 @dataclass(frozen=True)
 class Check:
-    """The residuals of a derivation: of every step, and of its ends, on every machine."""
+    """The residuals of a derivation: of every step, and of its ends, on every machine.
+
+    Args:
+        residuals: one for each step and machine; those of both ends have step 0.
+        missing: what was asked for and not reached; empty if nothing.
+    """
 
     residuals: tuple[Residual, ...]
+    missing: str = ""
 
     @property
     def ok(self) -> bool:
-        """Whether every step holds."""
-        return all(x.ok for x in self.residuals)
+        """Whether what was asked for was reached, and every step holds."""
+        return not self.missing and all(x.ok for x in self.residuals)
 
     @property
     def worst(self) -> Residual | None:
@@ -60,7 +66,7 @@ class Check:
 
     def __str__(self) -> str:
         if not self.residuals:
-            return "no steps to check"
+            return f"{self.missing} was not reached" if self.missing else "no steps to check"
         machines = len({x.machine for x in self.residuals})
         lines = [f"largest residuals on {machines} machine{'s' * (machines != 1)}:"]
         for step, name in dict.fromkeys((x.step, x.name) for x in self.residuals):
@@ -81,7 +87,8 @@ def check(derivation: Derivation, model: Model | None, machines: int, seed: int)
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
             raise InputError(f"{name}: expected a whole number from {least} on, got {number!r}")
     if model is None:
-        return Check(tuple(_on_random_machines(derivation, machines, seed)))
+        residuals = _on_random_machines(derivation, machines, seed)
+        return Check(tuple(residuals), derivation.missing)
     broken = unmet(model, derivation.conditions)
     if broken:
         raise InputError(
@@ -89,10 +96,7 @@ def check(derivation: Derivation, model: Model | None, machines: int, seed: int)
             f"{model.name!r} is not such a machine"
         )
     trial = Trial(model, _expressions(derivation), seed, axes_of(derivation.conditions))
-    try:
-        return Check(tuple(_residuals(derivation, trial)))
-    except SolveError:  # two points may be more than its joints can move
-        return Check(tuple(_residuals(derivation, replace(trial, bare=1))))
+    return Check(tuple(_on_some_points(derivation, trial)), derivation.missing)
 
 
 def _expressions(derivation: Derivation) -> tuple[Node, ...]:
@@ -110,8 +114,9 @@ def _on_random_machines(derivation: Derivation, machines: int, seed: int) -> lis
     expressions, done, last = _expressions(derivation), 0, None
     for attempt in range(seed, seed + ATTEMPTS * machines):
         try:
-            trial = random_trial(expressions, derivation.conditions, attempt)
-            found += _residuals(derivation, trial)
+            found += _on_some_points(
+                derivation, random_trial(expressions, derivation.conditions, attempt)
+            )
         except PhipsiError as error:  # singular there, or a joint of too few speeds
             last = error
             continue
@@ -122,6 +127,13 @@ def _on_random_machines(derivation: Derivation, machines: int, seed: int) -> lis
         f"no random machine on which `{derivation.expression}` can be evaluated; pass a model. "
         f"The last one: {last}"
     )
+
+
+def _on_some_points(derivation: Derivation, trial: Trial) -> list[Residual]:
+    try:
+        return _residuals(derivation, trial)
+    except SolveError:  # two points may be more than its joints can move
+        return _residuals(derivation, replace(trial, bare=1))
 
 
 def _residuals(derivation: Derivation, trial: Trial) -> list[Residual]:

@@ -123,7 +123,8 @@ class Derivation:
             seed: of the random machines, states and values.
 
         Returns:
-            The residual of each step on each machine; `.ok` is whether all are roundoff.
+            The residual of each step on each machine; `.ok` is whether all are roundoff, and
+            what was asked for, by `to` or `using`, was reached.
 
         Raises:
             InputError: if the machine does not meet the conditions of the derivation.

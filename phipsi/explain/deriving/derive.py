@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations
 from typing import NamedTuple
 
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
 from phipsi.algebra.node import Inverse, Node, Product, Symbol
 from phipsi.algebra.parse import as_expression
 from phipsi.algebra.rewriting.collect import presented
-from phipsi.algebra.rewriting.normal import are_inverse, forget, is_zero
+from phipsi.algebra.rewriting.normal import forget, is_cancelled_run, is_zero, tidied, vanishes
 from phipsi.algebra.rewriting.opening import letters_in, open_up
 from phipsi.algebra.rewriting.others import ways_for
 from phipsi.algebra.rewriting.price import Price, price, within_reach
@@ -319,7 +319,7 @@ def _axiom(before: Node) -> str:
     """What the axioms do with an expression, in words."""
     if _has(before, _is_inverse_of_product):
         return "inverse of a product"
-    if _has(before, _has_neighbours_that_cancel):
+    if _has(before, _has_neighbours_that_cancel) or _vanishes_by_inverses(before):
         return "an operator and its inverse cancel"
     if _has(before, is_zero):
         return "what is multiplied by zero vanishes"
@@ -338,4 +338,9 @@ def _is_inverse_of_product(node: Node) -> bool:
 
 def _has_neighbours_that_cancel(node: Node) -> bool:
     factors = node.factors
-    return any(are_inverse(x, y) for x, y in pairwise(factors))
+    runs = combinations(range(len(factors) + 1), 2)
+    return any(is_cancelled_run(factors[i:j]) for i, j in runs if j - i > 1)
+
+
+def _vanishes_by_inverses(node: Node) -> bool:
+    return _has(node, lambda x: isinstance(x, Inverse)) and vanishes(tidied(node))

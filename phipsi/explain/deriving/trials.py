@@ -20,7 +20,7 @@ from phipsi import joints
 from phipsi.algebra.identities import Condition
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
-from phipsi.algebra.walk import letters_of
+from phipsi.algebra.walk import letters_of, walk
 from phipsi.lowering.dense import as_matrix
 from phipsi.lowering.inputs import in_blocks
 from phipsi.model.build import ModelBuilder
@@ -40,7 +40,8 @@ class Trial:
         expressions: whose letters get values.
         seed: of state, points and values.
         axes: in which expressions are evaluated.
-        bare: how many points letters stand for that name none.
+        bare: how many points letters stand for that name none; as many as others name, if
+            some do, for all of them are blocks of one space.
     """
 
     model: Model
@@ -60,8 +61,9 @@ class Trial:
         """For letters that name none: on the bodies that most joints carry."""
         rng = np.random.default_rng(self.seed + 1)
         depth = self.model.tree.depth
-        far = sorted(range(len(depth)), key=lambda k: -depth[k])[: self.bare]
-        return [point(self.model.bodies[k].name, rng.normal(size=3)) for k in far]
+        far = sorted(range(len(depth)), key=lambda k: -depth[k])
+        chosen = [far[i % len(far)] for i in range(self._number_of_points)]
+        return [point(self.model.bodies[k].name, rng.normal(size=3)) for k in chosen]
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -74,7 +76,7 @@ class Trial:
         """The dense meaning of an expression."""
         letters = letters_of([expression])
         given = {x.name: self.values[x.name] for x in letters if x.free}
-        points = self.points if any(map(_is_bare, letters)) else None
+        points = self.points if any(map(_is_at_point_space, walk(expression))) else None
         q, v = self.state
         return as_matrix(self.model, expression, q, v, axes=self.axes, points=points, **given)
 
@@ -104,15 +106,15 @@ class Trial:
     @property
     def _number_of_points(self) -> int:
         named = (len(x.arguments) for x in letters_of(self.expressions) if _is_at_points(x))
-        return next((n for n in named if n), len(self.points))
+        return next((n for n in named if n), self.bare)
 
 
 def _is_at_points(letter: Symbol) -> bool:
-    return not letter.free and POINTS in (letter.source, letter.target)
+    return not letter.free and _is_at_point_space(letter)
 
 
-def _is_bare(letter: Symbol) -> bool:
-    return POINTS in (letter.source, letter.target) and not letter.arguments
+def _is_at_point_space(node: Node) -> bool:
+    return POINTS in (node.source, node.target)
 
 
 def axes_of(conditions: Collection[Condition]) -> str:
