@@ -78,10 +78,11 @@ def _lower(expressions: tuple[Node, ...], plain: bool) -> Program:
             matrices.emit_vector(low, number, node, ends)
         else:
             matrices.emit_matrix(low, number, node, ends)
-    loops = schedule(low.finish())
+    statements = low.finish()
+    loops = schedule(statements)
     outputs = tuple(_output(x) for x in expressions)
     free = tuple(x for x in letters_of(expressions) if x.free)
-    return verify(Program(loops, outputs, free, kinds.covariant))
+    return verify(Program(loops, outputs, free, kinds.covariant, low.origins(statements)))
 
 
 def _output(expression: Node) -> Output:

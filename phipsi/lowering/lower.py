@@ -119,9 +119,10 @@ class Lowering(Writer, ABC):
         """The slot of a settled vector expression."""
         if node not in self._vectors:
             slot = self._vectors[node] = self._vector(node)
+            self.note_origin(slot, node)
             typed = self._as_typed(node)
             if isinstance(typed, Symbol) and not typed.free:
-                self.label(slot, typed.name)
+                self.note_letter(slot, typed)
         return self.resolve(self._vectors[node])
 
     def _vector(self, node: Node) -> Slot:
@@ -150,21 +151,25 @@ class Lowering(Writer, ABC):
         if len(factored) == 1:
             number, factors = factored[0]
             return self.vector(join(number, factors))
-        parts = [(number, self.vector(join(1, x))) for number, x in factored]
-        return self.add_up(self._newton_euler(parts))
+        nodes = [join(1, x) for _, x in factored]
+        parts = [(number, self.vector(x)) for (number, _), x in zip(factored, nodes, strict=True)]
+        return self.add_up(self._newton_euler(parts, nodes))
 
-    def _newton_euler(self, parts: list[tuple[float, Slot]]) -> list[tuple[float, Slot]]:
+    def _newton_euler(
+        self, parts: list[tuple[float, Slot]], nodes: Sequence[Node]
+    ) -> list[tuple[float, Slot]]:
         """M A and b side by side as one force: they share the moment of the mass centre."""
         made = {}
-        for number, slot in parts:
+        for (number, slot), node in zip(parts, nodes, strict=True):
             maker = self.maker(slot)
             if maker is not None:
-                made[number, maker.step] = slot, maker.arguments
+                made[number, maker.step] = slot, maker.arguments, node
         for number in (1, -1):
             momentum, bias = (made.get((number, step)) for step in ("momentum", "gyroscopic"))
             if momentum is not None and bias is not None:
                 reads = momentum[1] + bias[1]
                 force = self.emit("newton_euler", reads, momentum[0].shape, name="f")
+                self.note_origin(force, momentum[2] + bias[2])
                 gone = (number, momentum[0]), (number, bias[0])
                 return [(number, force), *(x for x in parts if x not in gone)]
         return parts
@@ -198,7 +203,8 @@ class Lowering(Writer, ABC):
     def scalar(self, node: Node) -> Slot:
         """The slot of a scalar expression: one number for the whole machine."""
         if node not in self._vectors:
-            self._vectors[node] = self._scalar(node)
+            slot = self._vectors[node] = self._scalar(node)
+            self.note_origin(slot, node)
         return self._vectors[node]
 
     def _scalar(self, node: Node) -> Slot:
@@ -335,7 +341,7 @@ class Lowering(Writer, ABC):
             shape = Shape(head.target)
             return self._spread(self.emit("dense_solve", (A, self._whole(x)), shape, options), x)
         own, strict = split_strict(operand, self._as_typed(operand))
-        return self.recur(rest, strict, own)
+        return self.recur(head @ rest, rest, strict, own)
 
     def _whole(self, x: Slot) -> Slot:
         """A vector of a small space as one block for the whole machine."""
@@ -351,20 +357,23 @@ class Lowering(Writer, ABC):
             return whole
         return self.emit("spread", (whole,), like.shape, domain=like.domain)
 
-    def recur(self, rest: Node, strict: Sequence[Node], own: Node | None = None) -> Slot:
+    def recur(
+        self, solution: Node, rest: Node, strict: Sequence[Node], own: Node | None = None
+    ) -> Slot:
         """z with `own z + strict z = rest`; own is the identity if there is none.
 
-        The symbol of z may be used before its slot is known.
+        The symbol of z may be used before its slot is known. `solution` is what z is.
         """
         assert rest.target is not None
         self._slots += 1
         z = Symbol(f"z{self._slots}", SCALAR, rest.target)
         slot = self.new_slot("z", VECTOR_OF[rest.target], self._domain_of(rest))
-        self._vectors[z] = slot
+        self._vectors[z], self._solutions[z] = slot, solution
         inside = reduce(add, (rest, *(-(term @ z) for term in strict)))
         if own is not None and not isinstance(own, Identity):
             inside = Inverse(own) @ inside
         self._alias[slot] = self.vector(inside)
+        self.note_origin(slot, solution, first=True)
         return self.resolve(slot)
 
     def _domain_of(self, node: Node) -> Domain:
@@ -381,7 +390,8 @@ class Lowering(Writer, ABC):
     def block(self, node: Node) -> Slot:
         """The slot of a memoryless operator: one block per body."""
         if node not in self._blocks:
-            self._blocks[node] = self._block(node)
+            slot = self._blocks[node] = self._block(node)
+            self.note_origin(slot, node)
         return self.resolve(self._blocks[node])
 
     def _block(self, node: Node) -> Slot:

@@ -68,10 +68,12 @@ class MatrixLowering(Lowering):
         if space.is_own:
             short = shortened(operator)
             lines = [self.vector(short @ unit_vector(space, j)) for j in each(space)]
-            self._assembled[operator] = self.emit("stacked", lines, Shape(space, space))
-            return self._assembled[operator]
+            slot = self._assembled[operator] = self.emit("stacked", lines, Shape(space, space))
+            self.note_origin(slot, operator)
+            return slot
         slot = self.new_slot("A", Shape(space, space), replace(WORLD, points=points_of(operator)))
         self._assembled[operator], self.matrix = slot, slot.number
+        self.note_origin(slot, operator)
         first = len(self.statements)
         emit_matrix(self, 0, operator)
         if len(self.statements) == first:  # all its terms cancel

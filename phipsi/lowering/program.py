@@ -24,11 +24,11 @@ to the parent's (`PUSH`), to the world's (`GATHER`), or to an output (`EMIT`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
-from phipsi.algebra.node import Symbol
+from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import BASE, COORDINATES, POINTS, Space
 
 
@@ -212,6 +212,26 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What a slot is the value of; see `origins`.
+
+    Args:
+        expression: of the letters that have steps.
+        letter: that was typed for it, or that it is; None if it is none.
+    """
+
+    expression: Node
+    letter: Symbol | None = None
+
+    @property
+    def shortest(self) -> Node:
+        """The letter, where it maps as the expression does; else the expression."""
+        ends = self.expression.source, self.expression.target
+        is_same = self.letter is not None and (self.letter.source, self.letter.target) == ends
+        return self.letter if self.letter is not None and is_same else self.expression
+
+
+@dataclass(frozen=True)
 class Program:
     """An expression as loops over bodies; depends on no machine, only on what kind it is."""
 
@@ -219,6 +239,7 @@ class Program:
     outputs: tuple[Output, ...]
     free: tuple[Symbol, ...]  # the free letters, in order of first appearance
     shifted: bool  # whether private frames may move their origins
+    origins: Mapping[Slot, Origin] = field(default_factory=dict, compare=False, repr=False)
 
     def statements(self) -> Iterator[Statement]:
         """Every statement, in the order of execution."""

@@ -16,6 +16,7 @@ from phipsi.algebra.node import Identity, Node, Sum, Symbol, Transpose, scale
 from phipsi.algebra.spaces import BODY, JOINT, POSE
 from phipsi.errors import LoweringError
 from phipsi.lowering.lower import SQUARE, VECTOR_OF, Lowering
+from phipsi.lowering.origins import composite_of, upsilon_of
 from phipsi.lowering.program import At, Effect, Read, Shape, Slot
 from phipsi.lowering.structure import STEPS, is_positive, is_symmetric, join, split, transposed
 
@@ -59,6 +60,7 @@ def articulated(low: Lowering, family: Family) -> Slot:
         carried = carry(low, family.E, relieved(low, family), family.E)
         made = low.emit("add_blocks", (carried, low.block(family.W)), SQUARE, (True,), name="P")
         P = low.define(P, made)
+        low.note_origin(P, family.letter(op.P), first=True)
     return P
 
 
@@ -72,6 +74,7 @@ def composite(low: Lowering, E: Node, W: Node, F: Node) -> Slot:
         carried, options = carry(low, E, R, F), (shape.symmetric,)
         made = low.emit("add_blocks", (carried, low.block(W)), shape, options, name="R")
         R = low.define(R, made)
+        low.note_origin(R, composite_of(E, W, F), first=True)
     return R
 
 
@@ -81,6 +84,7 @@ def _composite_rigid(low: Lowering) -> Slot:
     if is_new:
         carried = low.emit("carry_rigid", (transform(low), R), RIGID, effect=Effect.PUSH)
         R = low.define(R, low.emit("add", (carried, low.emit("rigid_body", (), RIGID)), RIGID))
+        low.note_origin(R, op.R, first=True)
     return low.emit("rigid_matrix", (R,), SQUARE, name="R")
 
 
@@ -94,6 +98,7 @@ def upsilon(low: Lowering, E: Node | None, W: Node, F: Node | None) -> Slot:
         carried, options = _carry_back(low, E, Y, F), (shape.symmetric,)
         made = low.emit("add_blocks", (carried, low.block(W)), shape, options, name="Y")
         Y = low.define(Y, made)
+        low.note_origin(Y, upsilon_of(E, W, F), first=True)
     return Y
 
 
@@ -171,8 +176,10 @@ def pivot(low: Lowering, family: Family) -> Slot:
     P = articulated(low, family)
     L_star, N = hinge(low, family)
     shape = N.shape
-    D = low.emit("congruence_transposed", (L_star, P), shape)
-    return low.emit("add_blocks", (D, N), shape, (True,), name="D")
+    moved = low.emit("congruence_transposed", (L_star, P), shape)
+    D = low.emit("add_blocks", (moved, N), shape, (True,), name="D")
+    low.note_origin(D, family.letter(op.D), first=True)
+    return D
 
 
 def pivot_factor(low: Lowering, family: Family) -> Slot | None:
@@ -209,8 +216,11 @@ def gain(low: Lowering, family: Family) -> Slot:
     P, (L_star, N), factor = articulated(low, family), hinge(low, family), pivot_factor(low, family)
     shape = Shape(BODY, N.shape.rows)
     if factor is None:
-        return low.emit("gain_any", (P, L_star, pivot_inverse(low, family)), shape, name="G")
-    return low.emit("gain", (P, L_star, N, factor), shape, name="G")
+        G = low.emit("gain_any", (P, L_star, pivot_inverse(low, family)), shape, name="G")
+    else:
+        G = low.emit("gain", (P, L_star, N, factor), shape, name="G")
+    low.note_origin(G, family.letter(op.G), first=True)
+    return G
 
 
 def relieved(low: Lowering, family: Family) -> Slot:
@@ -218,8 +228,11 @@ def relieved(low: Lowering, family: Family) -> Slot:
     P, (L_star, N), factor = articulated(low, family), hinge(low, family), pivot_factor(low, family)
     G = gain(low, family)
     if factor is None:
-        return low.emit("relieve_any", (P, L_star, G), SQUARE, name="P+")
-    return low.emit("relieve", (P, L_star, N, factor, G), SQUARE, name="P+")
+        P_plus = low.emit("relieve_any", (P, L_star, G), SQUARE, name="P+")
+    else:
+        P_plus = low.emit("relieve", (P, L_star, N, factor, G), SQUARE, name="P+")
+    low.note_origin(P_plus, family.letter(op.tau_bar) @ family.letter(op.P), first=True)
+    return P_plus
 
 
 def pull_block(low: Lowering, W: Slot) -> Slot:

@@ -75,7 +75,7 @@ KEPT = {op.phi, op.psi, op.D, op.G, op.tau_bar}
 
 def locked(family: Family) -> Node:
     """(I - E)^-1, phi of a family."""
-    return _known(Inverse(add(Identity(BODY), -family.E)))
+    return known_propagator(Inverse(add(Identity(BODY), -family.E)))
 
 
 def freed(family: Family) -> Node:
@@ -222,7 +222,7 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
     if node == transposed(COLOURED):
         return transposed(WHITENED)
     if node.causality in (MEMORYLESS, CAUSAL, ANTICAUSAL) or node.target is SCALAR:
-        return _known(Inverse(node))
+        return known_propagator(Inverse(node))
     if node.target is COORDINATES and plain:
         inner = _between_selections(node)
         if inner is not None:
@@ -239,7 +239,7 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
     return settle(inverse_of(family), plain)
 
 
-def _known(propagator: Inverse) -> Node:
+def known_propagator(propagator: Node) -> Node:
     """phi or psi, or a star of these, if that is what an inverse is."""
     for letter in (op.phi, op.psi):
         if step_of(propagator) == step_of(letter):

@@ -7,59 +7,12 @@ is pushed to the parent.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 
 from phipsi.lowering.program import At, Effect, Loop, Program, Slot, Statement
-
-FORMULAS = {
-    "add": "{} + {}",
-    "subtract": "{} - {}",
-    "add_blocks": "{} + {}",
-    "subtract_blocks": "{} - {}",
-    "scale_by": "{} * {}",
-    "scale_block_by": "{} * {}",
-    "apply": "{} @ {}",
-    "apply_transposed": "{}* @ {}",
-    "compose": "{} @ {}",
-    "congruence": "{0} @ {1} @ {0}*",
-    "congruence_transposed": "{0}* @ {1} @ {0}",
-    "transpose": "{}*",
-    "symmetric_inverse": "inv({})",
-    "general_inverse": "inv({})",
-    "pivot_factor": "factor({0})",
-    "pivot_inverse": "inv({0})",
-    "pivot_solve": "inv(D) @ {1}",
-    "reciprocal": "1 / {}",
-    "dot": "{}* @ {}",
-    "cross_motion": "cross[{}] @ {}",
-    "cross_force": "S[{}] @ {}",
-    "cross_adjoint": "Q[{}] @ {}",
-    "inward": "phi @ {1}",
-    "outward": "phi* @ {1}",
-    "turn_inward": "S @ {1}",
-    "turn_outward": "S* @ {1}",
-    "carry": "phi @ {1} @ phi*",
-    "carry_any": "phi @ {1} @ phi*",
-    "carry_rigid": "phi @ {1} @ phi*",
-    "carry_back": "phi* @ {1} @ phi",
-    "carry_back_any": "phi* @ {1} @ phi",
-    "momentum": "M @ {}",
-    "gyroscopic": "S[{0}] @ M @ {0}",
-    "newton_euler": "M @ {0} + S[{1}] @ M @ {1}",
-    "rotor": "Jm @ {}",
-    "gain": "{0} @ {1} @ inv(D)",
-    "relieve": "{0} - {4} @ {1}* @ {0}",
-    "gain_any": "{0} @ {1} @ {2}",
-    "relieve_any": "{0} - {2} @ {1}* @ {0}",
-    "pass_force": "{3} - {0} @ {1}* @ {3}",
-    "pass_motion": "{3} - {1} @ {0}* @ {3}",
-    "from_base": "E @ {1}",
-    "to_base": "E* @ {1}",
-    "to_point": "B* @ {}",
-    "from_points": "B @ {}",
-    "from_column": "B @ {}",
-}
+from phipsi.lowering.visitor import FORMULAS
 
 
 def show(program: Program) -> str:
@@ -114,6 +67,17 @@ def _formula(statement: Statement, arguments: list[str]) -> str:
     if statement.step in ("scale", "scale_block"):
         number = statement.options[0]
         return f"-{arguments[0]}" if number == -1 else f"{number:g} * {arguments[0]}"
-    if statement.step in FORMULAS:
-        return FORMULAS[statement.step].format(*arguments).replace("H**", "H")
-    return f"{statement.step}({', '.join(arguments)})"
+    formula = FORMULAS[statement.step]
+    held = formula.holds(len(arguments))
+    if held is not None:
+        return f"{statement.step}({arguments[held]})"
+    names = dict(zip(formula.names, arguments, strict=False))
+    if not any(formula.count(i) for i in range(len(arguments))):  # a letter, or nothing
+        return f"{statement.step}({', '.join(arguments)})"
+    text = re.sub(r"(\w+)\.inv", r"inv(\1)", formula.text).replace(".T", "*")
+    text = _NAME.sub(lambda x: names.get(x[0], LETTERS.get(x[0], x[0])), text)
+    return text.replace("H**", "H")
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+LETTERS = {"E_phi": "phi"}  # one step of phi: phi(p(k),k)

@@ -18,7 +18,7 @@ from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.machine import Block, Places, Values, from_link, to_link
 from phipsi.lowering.outputs import Emit
 from phipsi.lowering.program import Columns, Effect, Program, Read, Slot, Statement
-from phipsi.lowering.seat import Seat
+from phipsi.lowering.seat import FORMULAS, Seat, StepFormula
 from phipsi.lowering.steps import STEPS
 from phipsi.model.tree import WORLD
 from phipsi.scalars import Scalar
@@ -353,5 +353,19 @@ _PLACED: dict[str, Callable] = {
     "given_block": _given_block,
     "spread": _spread,
     "spread_block": _spread_block,
+}
+FORMULAS |= {  # of these steps; those of the others are beside them
+    **dict.fromkeys(("own_block", "own_block_of_q"), StepFormula("letter", ("letter",))),
+    **dict.fromkeys(("own_vector", "own_vector_of_q"), StepFormula("letter", ("letter",))),
+    **dict.fromkeys(("given", "given_block"), StepFormula("letter", ("letter",))),
+    "coordinates": StepFormula("", ()),
+    "speeds": StepFormula("beta", ()),
+    "gather": StepFormula("x", ("x",)),
+    "spread": StepFormula("x", ("x",)),
+    "spread_block": StepFormula("blockdiag(A)", ("A",)),
+    "from_points": StepFormula("B @ f", ("f", "points")),
+    "load": StepFormula("B @ A @ B.T", ("A", "points")),
+    "from_column": StepFormula("B @ f", ("f",)),
+    "unit": StepFormula("I", ("space",)),
 }
 SPECIAL_STEPS = frozenset((*_SPECIAL, *_PLACED, "unit"))

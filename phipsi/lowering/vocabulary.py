@@ -168,14 +168,15 @@ def _move(low: Lowering, star: bool, rest: Node, push: str, pull: str) -> Slot:
 @applied(op.phi)
 def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
     """z = x + E_phi z, or with E_phi*."""
-    return low.recur(rest, [-(op.E_phi.T if star else op.E_phi)])
+    whole = (letter.T if star else letter) @ rest
+    return low.recur(whole, rest, [-(op.E_phi.T if star else op.E_phi)])
 
 
 @applied(op.psi)
 def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
     """z = x + E_phi tau_bar z; outward z = x + tau_bar* E_phi* z."""
     step = op.tau_bar.T @ op.E_phi.T if star else op.E_phi @ op.tau_bar
-    return low.recur(rest, [-step])
+    return low.recur((letter.T if star else letter) @ rest, rest, [-step])
 
 
 @applied(op.Delta_phi)
@@ -420,7 +421,7 @@ def _(low: Lowering, letter: Symbol) -> Slot:
 def velocity(low: Lowering) -> Slot:
     """V = phi* H* beta [001 (21)]."""
     V = low.vector(settle(op.V))
-    low.label(V, op.V.name)
+    low.note_letter(V, op.V)
     return V
 
 

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
+from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import POINTS
 from phipsi.errors import LoweringError
+from phipsi.lowering.origins import find_origins
 from phipsi.lowering.program import (
     BODIES,
     WORLD,
     At,
     Domain,
     Effect,
+    Origin,
     Read,
     Shape,
     Slot,
@@ -36,7 +39,9 @@ class Writer:
         self._slots = 0
         self._made: dict[tuple, Slot] = {}
         self._makers: dict[Slot, Statement] = {}
-        self._labels: dict[Slot, str] = {}
+        self._letters: dict[Slot, Symbol] = {}  # that slots are
+        self._origins: dict[Slot, list[Node]] = {}  # for which expressions slots were made
+        self._solutions: dict[Node, Node] = {}  # what the unknowns of recursions are
         self._alias: dict[Slot, Slot] = {}
         self._sums: dict[Slot, dict[Slot, float]] = {}  # what each sum adds up, with signs
 
@@ -137,12 +142,28 @@ class Writer:
                     needed[read.slot] = None
                     wanted.extend(made[read.slot])
         kept = [x for x in statements if x.target is None or x.target in needed]
-        labels = {self.resolve(slot): name for slot, name in self._labels.items()}
-        return [_renamed(x, labels) for x in kept]
+        letters = self._final_letters()
+        return [_renamed(x, letters) for x in kept]
 
-    def label(self, slot: Slot, name: str) -> None:
-        """Call a slot by the letter that it is."""
-        self._labels.setdefault(self.resolve(slot), name)
+    def note_letter(self, slot: Slot, letter: Symbol) -> None:
+        """A slot is a letter that was typed, and goes by its name."""
+        self._letters.setdefault(self.resolve(slot), letter)
+
+    def note_origin(self, slot: Slot, expression: Node, first: bool = False) -> None:
+        """A slot is the value of an expression; the first that is noted counts, or this one."""
+        noted = self._origins.setdefault(self.resolve(slot), [])
+        noted.insert(0 if first else len(noted), expression)
+
+    def origins(self, statements: Sequence[Statement]) -> dict[Slot, Origin]:
+        """Of the slots of finished statements, what they are the value of."""
+        noted: dict[int, list[Node]] = {}
+        for slot, expressions in self._origins.items():
+            noted.setdefault(self.resolve(slot).number, []).extend(expressions)
+        letters = {slot.number: letter for slot, letter in self._final_letters().items()}
+        return find_origins(statements, noted, letters, self._solutions)
+
+    def _final_letters(self) -> dict[Slot, Symbol]:
+        return {self.resolve(slot): letter for slot, letter in self._letters.items()}
 
     def _merged(self) -> list[Statement]:
         """Statements that turned out equal, once their recursions were known, made one."""
@@ -226,11 +247,11 @@ class Writer:
         )
 
 
-def _renamed(statement: Statement, labels: Mapping[Slot, str]) -> Statement:
-    """A statement whose slots go by their labels."""
+def _renamed(statement: Statement, letters: Mapping[Slot, Symbol]) -> Statement:
+    """A statement whose slots go by their letters."""
 
     def renamed(slot: Slot) -> Slot:
-        return replace(slot, name=labels.get(slot, slot.name))
+        return replace(slot, name=letters[slot].name) if slot in letters else slot
 
     reads = tuple(Read(renamed(x.slot), x.at) for x in statement.arguments)
     target = None if statement.target is None else renamed(statement.target)

@@ -7,7 +7,7 @@ which of them a vector is. One state at a time, O(N) for vectors and blocks of b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from phipsi.algebra import operators as op
 from phipsi.algebra.spaces import BODY, JOINT
 from phipsi.errors import InputError
-from phipsi.explain.levels.notation import Notation, Quantity
+from phipsi.explain.levels.notation import Notation
 from phipsi.lowering import blocks, rigid, transforms
 from phipsi.lowering.evaluate import scalars_of
 from phipsi.lowering.inputs import Inputs
@@ -40,15 +40,12 @@ def recorded(notation: Notation, inputs: Inputs) -> Values:
         InputError: for matrices of machines so large that nobody reads their blocks.
         SolveError: where something has no value.
     """
-    machine = Machine(inputs.model, shifted=False)
-    run = _Recorder(notation, machine, inputs)
-    _check_size(notation, run)
-    with np.errstate(all="ignore"):
-        run.run()
+    run = Recorder(notation.program, inputs, [x.slot for x in notation.quantities])
+    run.run()
     values = run.at_hand()
     phi = values.pop("phi(p,k)", None)
     for quantity in notation.quantities:
-        values[quantity.name] = run.public(quantity)
+        values[quantity.name] = run.public(quantity.slot)
     if phi is not None:
         values["phi(p,k)"] = phi
     gains = [values[notation.name(x)] for x, letter in notation.letters.items() if letter == op.G]
@@ -58,28 +55,39 @@ def recorded(notation: Notation, inputs: Inputs) -> Values:
     return values
 
 
-def _check_size(notation: Notation, run: Run) -> None:
-    columns = [x.slot.columns for x in notation.quantities if x.slot.domain.kind == "column"]
-    count = sum(len(through) for x in columns for through in run.walk(x).through)
-    if count > MOST_BLOCKS:
-        name = run.machine.model.name
-        raise InputError(
-            f"explain: the columns of this matrix have {count} blocks on {name!r}; look at a "
-            "smaller machine, or at the matrix applied to a vector"
-        )
+class Recorder(Run):
+    """The interpreter, with a memory.
 
+    Args:
+        program: the loops.
+        inputs: one state of a machine.
+        wanted: the slots that are remembered, of all bodies.
+    """
 
-class _Recorder(Run):
-    """The interpreter, with a memory."""
-
-    def __init__(self, notation: Notation, machine: Machine, inputs: Inputs):
-        program: Program = notation.program
+    def __init__(self, program: Program, inputs: Inputs, wanted: Iterable[Slot]):
+        machine = Machine(inputs.model, shifted=False)
         super().__init__(program, machine, scalars_of(inputs), None, Watch(inputs.model))
         self._model, self._inputs = inputs.model, inputs
-        self._wanted = {x.slot for x in notation.quantities}
+        self._wanted = set(wanted)
+        self._steps = {x.target: x.step for x in program.statements()}
         self._seen: dict[Slot, dict[Any, Block]] = {x: {} for x in self._wanted}
         self._hand: dict[str, dict[int, tuple[Key, np.ndarray]]] = {}
         self._first = {id(x.statements[0]): x for x in program.loops if x.statements}
+
+    def run(self) -> None:
+        self._check_size()
+        with np.errstate(all="ignore"):
+            super().run()
+
+    def _check_size(self) -> None:
+        columns = [x.columns for x in self._wanted if x.domain.kind == "column"]
+        count = sum(len(through) for x in columns for through in self.walk(x).through)
+        if count > MOST_BLOCKS:
+            raise InputError(
+                f"explain: the columns of this matrix have {count} blocks on "
+                f"{self._model.name!r}; look at a smaller machine, or at the matrix applied to a "
+                "vector"
+            )
 
     # -- on the way ------------------------------------------------------------------------------
 
@@ -154,28 +162,26 @@ class _Recorder(Run):
                 hand[letter.name] = {x.name: whole[x.rows] for x in self._model.joints}
         return hand
 
-    def public(self, quantity: Quantity) -> dict[Key, np.ndarray]:
-        """A quantity in link frames, by body."""
-        slot = quantity.slot
+    def public(self, slot: Slot) -> dict[Key, np.ndarray]:
+        """What a slot held, in link frames, by body."""
         if slot.domain.kind == "world":
             return {"world": _array(self.slots[slot])}
         names = self._names(slot)
         if slot.domain.kind == "column":
             starts = self._names_of_starts(slot)
             return {
-                (names[k], starts[j]): _array(self._column(quantity, k, x)).T
+                (names[k], starts[j]): _array(self._column(slot, k, x)).T
                 for (k, j), x in sorted(self._seen[slot].items())
             }
         found = sorted(self._seen[slot].items())
-        return {names[k]: _array(self._public(quantity, k, x)) for k, x in found}
+        return {names[k]: _array(self._public(slot, k, x)) for k, x in found}
 
-    def _public(self, quantity: Quantity, k: int, block: Block) -> Block:
-        slot = quantity.slot
+    def _public(self, slot: Slot, k: int, block: Block) -> Block:
         if slot.domain.kind != "body":
             return block
         rows: Any
         seat, rows, columns = self.seats[k], slot.shape.rows, slot.shape.columns
-        if quantity.statement.step == "pose":
+        if self._steps[slot] == "pose":
             return STEPS["link_pose"](seat, block)
         if rows == 10:  # a rigid body, by ten numbers
             block, rows, columns = rigid.matrix(block), BODY, BODY
@@ -186,8 +192,8 @@ class _Recorder(Run):
         sides = [_turned(seat, rows, list(x)) for x in zip(*turned, strict=True)]
         return blocks.transpose(sides)
 
-    def _column(self, quantity: Quantity, k: int, bundle: Block) -> Block:
-        space: Any = quantity.slot.shape.rows
+    def _column(self, slot: Slot, k: int, bundle: Block) -> Block:
+        space: Any = slot.shape.rows
         return [_turned(self.seats[k], space, x) for x in bundle]
 
     def _names(self, slot: Slot) -> Sequence[str]:

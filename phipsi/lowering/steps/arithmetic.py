@@ -16,43 +16,43 @@ from phipsi.spatial import Matrix, Vector
 # -- arithmetic ------------------------------------------------------------------------
 
 
-@step
+@step("x + y")
 def add(seat: Seat, x: Vector, y: Vector) -> list[Scalar]:
     """x + y."""
     return blocks.add(x, y)
 
 
-@step
+@step("x - y")
 def subtract(seat: Seat, x: Vector, y: Vector) -> list[Scalar]:
     """x - y."""
     return blocks.subtract(x, y)
 
 
-@step
+@step("factor * x")
 def scale(seat: Seat, x: Vector, factor: float) -> list[Scalar]:
     """factor x."""
     return blocks.negate(x) if factor == -1 else blocks.scale(factor, x)
 
 
-@step
+@step("factor * x")
 def scale_by(seat: Seat, factor: Vector, x: Vector) -> list[Scalar]:
     """factor x, the factor a scalar of the whole machine."""
     return blocks.scale(factor[0], x)
 
 
-@step
+@step("x.T @ y")
 def dot(seat: Seat, x: Vector, y: Vector) -> list[Scalar]:
     """This body's share of x* y."""
     return [blocks.dot(x, y)] if x else [0]
 
 
-@step
+@step("")
 def one(seat: Seat) -> list[Scalar]:
     """The number 1."""
     return [1]
 
 
-@step
+@step("x.inv")
 def reciprocal(seat: Seat, x: Vector, operand: Any) -> list[Scalar]:
     """1 / x of a scalar."""
     if seat.watch is not None:
@@ -60,7 +60,7 @@ def reciprocal(seat: Seat, x: Vector, operand: Any) -> list[Scalar]:
     return [blocks.over(1, x[0])]
 
 
-@step
+@step("x.sqrt")
 def root(seat: Seat, x: Vector, operand: Any) -> list[Scalar]:
     """The square root of a scalar."""
     if seat.watch is not None:
@@ -68,13 +68,13 @@ def root(seat: Seat, x: Vector, operand: Any) -> list[Scalar]:
     return [sqrt(plus(x[0], 0.0) if type(x[0]) is int else x[0])]
 
 
-@step
+@step("A @ x")
 def apply(seat: Seat, A: Matrix, x: Vector) -> list[Scalar]:
     """A x."""
     return blocks.apply(A, x)
 
 
-@step
+@step("A.T @ x")
 def apply_transposed(seat: Seat, A: Matrix, x: Vector) -> list[Scalar]:
     """A* x."""
     return blocks.apply_transposed(A, x)
@@ -83,97 +83,97 @@ def apply_transposed(seat: Seat, A: Matrix, x: Vector) -> list[Scalar]:
 # -- blocks ----------------------------------------------------------------------------
 
 
-@step
+@step("A.T @ e(i)")
 def row(seat: Seat, A: Matrix, i: int) -> list[Scalar]:
     """A* e_i."""
     return list(A[i])
 
 
-@step
+@step("A @ e(j)")
 def column(seat: Seat, A: Matrix, j: int) -> list[Scalar]:
     """A e_j."""
     return [x[j] for x in A]
 
 
-@step
+@step("x @ y.T")
 def outer(seat: Seat, x: Vector, y: Vector) -> list[list[Scalar]]:
     """x y*."""
     return [blocks.scale(a, y) for a in x]
 
 
-@step
+@step("I")
 def identity(seat: Seat, space: Any) -> list[list[Scalar]]:
     """I of a space's block."""
     return blocks.identity(_size(seat, space))
 
 
-@step
+@step("")
 def zeros(seat: Seat, rows: Any, columns: Any) -> list[list[Scalar]]:
     """The zero block between two spaces."""
     return blocks.zero_matrix(_size(seat, rows), _size(seat, columns))
 
 
-@step
+@step("A + B")
 def add_blocks(seat: Seat, A: Matrix, B: Matrix, symmetric: bool) -> list[list[Scalar]]:
     """A + B."""
     return blocks.add_matrices(A, B, symmetric=symmetric)
 
 
-@step
+@step("A - B")
 def subtract_blocks(seat: Seat, A: Matrix, B: Matrix, symmetric: bool) -> list[list[Scalar]]:
     """A - B."""
     return blocks.subtract_matrices(A, B, symmetric=symmetric)
 
 
-@step
+@step("factor * A")
 def scale_block(seat: Seat, A: Matrix, factor: float) -> list[list[Scalar]]:
     """factor A."""
     return blocks.negate_matrix(A) if factor == -1 else blocks.scale_matrix(factor, A)
 
 
-@step
+@step("factor * A")
 def scale_block_by(seat: Seat, factor: Vector, A: Matrix) -> list[list[Scalar]]:
     """factor A, the factor a scalar of the whole machine."""
     return blocks.scale_matrix(factor[0], A)
 
 
-@step
+@step("A.T")
 def transpose(seat: Seat, A: Matrix) -> list[list[Scalar]]:
     """A*."""
     return blocks.transpose(A)
 
 
-@step
+@step("A @ B")
 def compose(seat: Seat, A: Matrix, B: Matrix) -> list[list[Scalar]]:
     """A B."""
     return blocks.compose(A, B)
 
 
-@step
+@step("A @ W @ A.T")
 def congruence(seat: Seat, A: Matrix, W: Matrix) -> list[list[Scalar]]:
     """A W A*, symmetric."""
     return blocks.congruence(A, W)
 
 
-@step
+@step("A.T @ W @ A")
 def congruence_transposed(seat: Seat, A: Matrix, W: Matrix) -> list[list[Scalar]]:
     """A* W A, symmetric."""
     return blocks.congruence_transposed(A, W)
 
 
-@step
+@step("W.inv")
 def symmetric_inverse(seat: Seat, W: Matrix, operand: Any) -> list[list[Scalar]]:
     """W^-1 by LDL', W positive definite."""
     return _watched(seat, operand, W, blocks.symmetric_inverse)
 
 
-@step
+@step("A.inv")
 def general_inverse(seat: Seat, A: Matrix, operand: Any) -> list[list[Scalar]]:
     """A^-1 with pivoting."""
     return _watched(seat, operand, A, blocks.general_inverse)
 
 
-@step
+@step("W.sqrt")
 def cholesky(seat: Seat, W: Matrix, operand: Any) -> list[list[Scalar]]:
     """The lower L with W = L L*; of a body in link axes, for what is lower depends on them."""
     turns = operand.target is BODY and not seat.link.is_link_frame
@@ -199,37 +199,37 @@ def _watched(seat: Seat, operand: Any, A: Matrix, invert: Callable) -> list[list
 # -- brackets --------------------------------------------------------------------------
 
 
-@step
+@step("cross[z] @ x")
 def cross_motion(seat: Seat, z: Vector, x: Vector) -> list[Scalar]:
     """z~ x [000 (2.5)]."""
     return blocks.cross_motion(z, x)
 
 
-@step
+@step("S[z] @ x")
 def cross_force(seat: Seat, z: Vector, x: Vector) -> list[Scalar]:
     """S[z] x [000 (2.7)]."""
     return blocks.cross_force(z, x)
 
 
-@step
+@step("Q[z] @ x")
 def cross_adjoint(seat: Seat, z: Vector, x: Vector) -> list[Scalar]:
     """Q[z] x [000 (2.8)]."""
     return blocks.cross_adjoint(z, x)
 
 
-@step
+@step("cross[z]")
 def cross_motion_matrix(seat: Seat, z: Vector) -> list[list[Scalar]]:
     """z~."""
     return blocks.cross_motion_matrix(z)
 
 
-@step
+@step("S[z]")
 def cross_force_matrix(seat: Seat, z: Vector) -> list[list[Scalar]]:
     """S[z]."""
     return blocks.cross_force_matrix(z)
 
 
-@step
+@step("Q[z]")
 def cross_adjoint_matrix(seat: Seat, z: Vector) -> list[list[Scalar]]:
     """Q[z]."""
     return blocks.cross_adjoint_matrix(z)
@@ -238,7 +238,7 @@ def cross_adjoint_matrix(seat: Seat, z: Vector) -> list[list[Scalar]]:
 # -- the whole machine -----------------------------------------------------------------
 
 
-@step
+@step("A.inv @ b")
 def dense_solve(seat: Seat, A: Matrix, b: Vector, is_positive: bool, operand: Any) -> list[Scalar]:
     """A^-1 b of a dense matrix; by LDL' from the last row on if A is positive.
 
@@ -253,7 +253,7 @@ def dense_solve(seat: Seat, A: Matrix, b: Vector, is_positive: bool, operand: An
     return blocks.apply(blocks.general_inverse(A), b)
 
 
-@step
+@step("A.inv")
 def dense_inverse(seat: Seat, A: Matrix, is_positive: bool, operand: Any) -> list[list[Scalar]]:
     """A^-1 of a dense matrix; by LDL' if A is positive."""
     if seat.watch is not None:
@@ -288,13 +288,13 @@ def solve_symmetric(A: Matrix, b: Vector) -> list[Scalar]:
     return x
 
 
-@step
+@step("e(j)")
 def unit_vector(seat: Seat, space: Any, j: int) -> list[Scalar]:
     """e_j of a space of the user's."""
     return blocks.identity(space.size)[j]
 
 
-@step
+@step("")
 def stacked(seat: Seat, *columns: Vector) -> list[list[Scalar]]:
     """The matrix of these columns."""
     return blocks.transpose(columns)

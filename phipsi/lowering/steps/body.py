@@ -11,7 +11,7 @@ from phipsi.spatial import Matrix, Vector
 # -- the body --------------------------------------------------------------------------
 
 
-@step
+@step("M @ V")
 def momentum(seat: Seat, V: Vector) -> list[Scalar]:
     """M V, by the velocity of the mass centre: 24 multiplications, 18 additions.
 
@@ -26,7 +26,7 @@ def momentum(seat: Seat, V: Vector) -> list[Scalar]:
     return [*N, *F]
 
 
-@step
+@step("S[V] @ M @ V")
 def gyroscopic(seat: Seat, V: Vector) -> list[Scalar]:
     """b = S[V] M V, by the mass centre: 36 multiplications, 24 additions.
 
@@ -43,7 +43,7 @@ def gyroscopic(seat: Seat, V: Vector) -> list[Scalar]:
     return [*blocks.add(spin, blocks.cross(body.com, F)), *F]
 
 
-@step
+@step("M @ A + S[V] @ M @ V")
 def newton_euler(seat: Seat, A: Vector, V: Vector) -> list[Scalar]:
     """M A + b, the force that moves the body so: 51 multiplications, 42 additions.
 
@@ -62,7 +62,7 @@ def newton_euler(seat: Seat, A: Vector, V: Vector) -> list[Scalar]:
     return [*blocks.add(N, blocks.cross(body.com, F)), *F]
 
 
-@step
+@step("M")
 def inertia(seat: Seat) -> list[list[Scalar]]:
     """M = [[J, m c~], [-m c~, m I]], its zeros by structure [001 (2)]."""
     return rigid.matrix(rigid.of_body(seat.link.inertia))
@@ -71,13 +71,13 @@ def inertia(seat: Seat) -> list[list[Scalar]]:
 # -- from body to body -----------------------------------------------------------------
 
 
-@step
+@step("E_phi @ f")
 def inward(seat: Seat, X: Vector, f: Vector) -> Vector:
     """phi(p,k) f."""
     return transforms.inward(seat.link.factors(X), f)
 
 
-@step
+@step("E_phi.T @ V")
 def outward(seat: Seat, X: Vector, V: Vector | None) -> Vector:
     """phi*(p,k) V of the parent; nothing comes from the world."""
     if V is None:
@@ -85,13 +85,13 @@ def outward(seat: Seat, X: Vector, V: Vector | None) -> Vector:
     return transforms.outward(seat.link.factors(X), V)
 
 
-@step
+@step("S @ x")
 def turn_inward(seat: Seat, X: Vector, x: Vector) -> Vector:
     """The parent's axes, no lever."""
     return transforms.turn(seat.link.factors(X), x)
 
 
-@step
+@step("S.T @ x")
 def turn_outward(seat: Seat, X: Vector, x: Vector | None) -> Vector:
     """From the parent's axes, no lever."""
     if x is None:
@@ -99,21 +99,21 @@ def turn_outward(seat: Seat, X: Vector, x: Vector | None) -> Vector:
     return transforms.turn_back(seat.link.factors(X), x)
 
 
-@step
+@step("Delta_phi @ f")
 def lever_inward(seat: Seat, X: Vector, f: Vector) -> Vector:
     """Delta_phi f: phi(p,k) f in the axes of k."""
     factors = seat.link.factors(X)
     return transforms.turn_back(factors, transforms.inward(factors, f))
 
 
-@step
+@step("Delta_phi.T @ V")
 def lever_outward(seat: Seat, X: Vector, V: Vector) -> Vector:
     """Delta_phi* V."""
     factors = seat.link.factors(X)
     return transforms.outward(factors, transforms.turn(factors, V))
 
 
-@step
+@step("Delta_phi")
 def lever_matrix(seat: Seat, X: Vector) -> list[list[Scalar]]:
     """Delta_phi = [[I, (R* l)~], [0, I]]."""
     R, l = transforms.compose_pose(seat.link.factors(X))
@@ -123,19 +123,19 @@ def lever_matrix(seat: Seat, X: Vector) -> list[list[Scalar]]:
     return top + [[*a, *b] for a, b in zip(nothing, eye, strict=True)]
 
 
-@step
+@step("E_phi @ W @ E_phi.T")
 def carry(seat: Seat, X: Vector, W: Matrix) -> Matrix:
     """phi W phi* of a symmetric W."""
     return transforms.congruence(seat.link.factors(X), W)
 
 
-@step
+@step("E_phi @ W @ E_phi.T")
 def carry_any(seat: Seat, X: Vector, W: Matrix) -> Matrix:
     """phi W phi* of any W."""
     return transforms.congruence_general(seat.link.factors(X), W)
 
 
-@step
+@step("E_phi.T @ W @ E_phi")
 def carry_back(seat: Seat, X: Vector, W: Matrix | None) -> Matrix:
     """phi* W phi of the parent's symmetric W."""
     if W is None:
@@ -143,7 +143,7 @@ def carry_back(seat: Seat, X: Vector, W: Matrix | None) -> Matrix:
     return transforms.congruence_transposed(seat.link.factors(X), W)
 
 
-@step
+@step("E_phi.T @ W @ E_phi")
 def carry_back_any(seat: Seat, X: Vector, W: Matrix | None) -> Matrix:
     """phi* W phi of the parent's W."""
     if W is None:
@@ -151,7 +151,7 @@ def carry_back_any(seat: Seat, X: Vector, W: Matrix | None) -> Matrix:
     return transforms.congruence_transposed_general(seat.link.factors(X), W)
 
 
-@step
+@step("S @ W @ S.T")
 def turn_carry_any(seat: Seat, X: Vector, W: Matrix) -> Matrix:
     """The turn of k into its parent's axes, on both sides of W."""
     factors = seat.link.factors(X)
@@ -159,19 +159,19 @@ def turn_carry_any(seat: Seat, X: Vector, W: Matrix) -> Matrix:
     return [list(transforms.turn(factors, row)) for row in half]
 
 
-@step
+@step("M")
 def rigid_body(seat: Seat) -> list[Scalar]:
     """Mass, first moment and rotational inertia of the body about its frame."""
     return rigid.of_body(seat.link.inertia)
 
 
-@step
+@step("E_phi @ R @ E_phi.T")
 def carry_rigid(seat: Seat, X: Vector, R: Vector) -> list[Scalar]:
     """phi R phi* of a rigid body."""
     return rigid.carry(seat.link.factors(X), R)
 
 
-@step
+@step("R")
 def rigid_matrix(seat: Seat, R: Vector) -> list[list[Scalar]]:
     """R as a matrix."""
     return rigid.matrix(R)

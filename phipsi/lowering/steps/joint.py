@@ -13,26 +13,26 @@ from phipsi.spatial import Matrix, Vector
 # -- the joint -------------------------------------------------------------------------
 
 
-@step
+@step("E_phi")
 def transform(seat: Seat, q: Vector) -> list[Scalar]:
     """What phi(p,k) and H* need of q."""
     return seat.link.transform(q)
 
 
-@step
+@step("H.T")
 def joint_map(seat: Seat, X: Vector) -> list[list[Scalar]]:
     """H*."""
     return seat.link.joint_map(X)
 
 
-@step
+@step("H_dot.T")
 def map_rate(seat: Seat, q: Vector, beta: Vector) -> list[list[Scalar]]:
     """dH*/dt; zero by structure where H* is constant."""
     rate = seat.link.map_rate(q, beta)
     return blocks.zero_matrix(6, seat.link.nv) if rate is None else rate
 
 
-@step
+@step("Gamma_delta(*joint_and_axis)")
 def map_derivative(seat: Seat, q: Vector, *joint_and_axis: Any) -> list[list[Scalar]]:
     """Gamma(i,a) at joint i, zero elsewhere."""
     axis = seat.own_axis(joint_and_axis)
@@ -40,20 +40,20 @@ def map_derivative(seat: Seat, q: Vector, *joint_and_axis: Any) -> list[list[Sca
     return blocks.zero_matrix(6, seat.link.nv) if rate is None else rate
 
 
-@step
+@step("")
 def axis(seat: Seat, H_star: Matrix, *joint_and_axis: Any) -> list[Scalar]:
     """H*(i) e_a at joint i, zero elsewhere."""
     axis = seat.own_axis(joint_and_axis)
     return blocks.zeros(6) if axis is None else [row[axis] for row in H_star]
 
 
-@step
+@step("Jm @ y")
 def rotor(seat: Seat, y: Vector) -> list[Scalar]:
     """Jm y."""
     return blocks.scale(seat.link.rotor, y)
 
 
-@step
+@step("Jm")
 def rotor_inertia(seat: Seat) -> list[list[Scalar]]:
     """Jm."""
     return blocks.scale_matrix(seat.link.rotor, blocks.identity(seat.link.nv))
@@ -88,7 +88,7 @@ def _picked(L_star: Matrix, N: Matrix) -> dict[int, int]:
     return picked
 
 
-@step
+@step("D")
 def pivot_factor(seat: Seat, D: Matrix, P: Matrix, L_star: Matrix) -> list[list[Scalar]]:
     """D = L Delta L*, watched: a pivot that vanishes beside P is named."""
     if seat.watch is not None:
@@ -96,20 +96,20 @@ def pivot_factor(seat: Seat, D: Matrix, P: Matrix, L_star: Matrix) -> list[list[
     return blocks.factored(D)
 
 
-@step
+@step("factor.inv @ x")
 def pivot_solve(seat: Seat, factor: Matrix, x: Vector) -> list[Scalar]:
     """D^-1 x."""
     return blocks.solved(factor, x)
 
 
-@step
+@step("factor.inv")
 def pivot_inverse(seat: Seat, factor: Matrix) -> list[list[Scalar]]:
     """D^-1."""
     columns = [blocks.solved(factor, x) for x in blocks.identity(len(factor))]
     return blocks.mirrored(len(factor), lambda i, j: columns[j][i])
 
 
-@step
+@step("P @ L_star @ factor.inv")
 def gain(seat: Seat, P: Matrix, L_star: Matrix, N: Matrix, factor: Matrix) -> Matrix:
     """G = P L* D^-1 [002 (3.2)].
 
@@ -126,7 +126,7 @@ def gain(seat: Seat, P: Matrix, L_star: Matrix, N: Matrix, factor: Matrix) -> Ma
     ]
 
 
-@step
+@step("P - G @ L_star.T @ P")
 def relieve(seat: Seat, P: Matrix, L_star: Matrix, N: Matrix, factor: Matrix, G: Matrix) -> Matrix:
     """tau_bar P = P - P L* D^-1 L P: the inertia felt through the joint [001 (39)].
 
@@ -148,13 +148,13 @@ def relieve(seat: Seat, P: Matrix, L_star: Matrix, N: Matrix, factor: Matrix, G:
     return blocks.mirrored(n, entry)
 
 
-@step
+@step("P @ L_star @ D_inverse")
 def gain_any(seat: Seat, P: Matrix, L_star: Matrix, D_inverse: Matrix) -> Matrix:
     """G = P L* D^-1 of a P of any sign."""
     return blocks.compose(blocks.compose(P, L_star), D_inverse)
 
 
-@step
+@step("P - G @ L_star.T @ P")
 def relieve_any(seat: Seat, P: Matrix, L_star: Matrix, G: Matrix) -> Matrix:
     """tau_bar P = P - G L P of a P of any sign."""
     LP = blocks.transposed_compose(L_star, P)
@@ -163,7 +163,7 @@ def relieve_any(seat: Seat, P: Matrix, L_star: Matrix, G: Matrix) -> Matrix:
     )
 
 
-@step
+@step("tau_bar @ x")
 def pass_force(seat: Seat, G: Matrix, L_star: Matrix, N: Matrix, x: Vector) -> list[Scalar]:
     """tau_bar x = x - G L x: a force that passes the free joint."""
     lost, seen = _lost(L_star, N), blocks.apply_transposed(L_star, x)
@@ -173,13 +173,13 @@ def pass_force(seat: Seat, G: Matrix, L_star: Matrix, N: Matrix, x: Vector) -> l
     ]
 
 
-@step
+@step("tau_bar.T @ x")
 def pass_motion(seat: Seat, G: Matrix, L_star: Matrix, N: Matrix, x: Vector) -> list[Scalar]:
     """tau_bar* x = x - L* G* x: a motion that passes the free joint."""
     return blocks.subtract(x, blocks.apply(L_star, blocks.apply_transposed(G, x)))
 
 
-@step
+@step("tau_bar")
 def pass_matrix(seat: Seat, G: Matrix, L_star: Matrix, N: Matrix) -> list[list[Scalar]]:
     """tau_bar = I - G L."""
     lost, GL = _lost(L_star, N), blocks.compose_transposed(G, L_star)

@@ -12,13 +12,13 @@ from phipsi.spatial import Matrix, Vector
 # -- the world -------------------------------------------------------------------------
 
 
-@step
+@step("gravity")
 def gravity(seat: Seat) -> list[Scalar]:
     """-[0; g]."""
     return [0, 0, 0, *(-x for x in seat.model.gravity)]
 
 
-@step
+@step("E @ V")
 def from_base(seat: Seat, X: Vector, V: Vector) -> Vector:
     """phi*(world,k) V at a root, zero elsewhere."""
     if not seat.is_root:
@@ -26,7 +26,7 @@ def from_base(seat: Seat, X: Vector, V: Vector) -> Vector:
     return transforms.outward(seat.link.factors(X), V)
 
 
-@step
+@step("E.T @ f")
 def to_base(seat: Seat, X: Vector, f: Vector) -> Vector:
     """phi(world,k) f of a root."""
     if not seat.is_root:
@@ -34,7 +34,7 @@ def to_base(seat: Seat, X: Vector, f: Vector) -> Vector:
     return transforms.inward(seat.link.factors(X), f)
 
 
-@step
+@step("E.T @ W @ E")
 def block_to_base(seat: Seat, X: Vector, W: Matrix) -> Matrix:
     """phi(world,k) W phi*(world,k) of a root."""
     if not seat.is_root:
@@ -42,7 +42,7 @@ def block_to_base(seat: Seat, X: Vector, W: Matrix) -> Matrix:
     return transforms.congruence_general(seat.link.factors(X), W)
 
 
-@step
+@step("pose")
 def pose(seat: Seat, X: Vector, parent: Vector | None) -> list[Scalar]:
     """Axes (three rows) and origin of the private frame in the world."""
     R, l = transforms.compose_pose(seat.link.factors(X))
@@ -52,7 +52,7 @@ def pose(seat: Seat, X: Vector, parent: Vector | None) -> list[Scalar]:
     return [*R[0], *R[1], *R[2], *l]
 
 
-@step
+@step("pose")
 def link_pose(seat: Seat, pose: Vector) -> list[Scalar]:
     """Axes and origin of the link frame in the world."""
     if seat.link.is_link_frame:
@@ -63,7 +63,7 @@ def link_pose(seat: Seat, pose: Vector) -> list[Scalar]:
     return [*R[0], *R[1], *R[2], *l]
 
 
-@step
+@step("")
 def potential(seat: Seat, pose: Vector) -> list[Scalar]:
     """-m g . x of the mass centre."""
     body, g = seat.link.inertia, seat.model.gravity
@@ -75,7 +75,7 @@ def potential(seat: Seat, pose: Vector) -> list[Scalar]:
     return [blocks.dot([-body.mass * y for y in g], x)]
 
 
-@step
+@step("")
 def base_potential(seat: Seat) -> list[Scalar]:
     """-m g . x of what is welded to the world."""
     body = seat.model.base_inertia
@@ -89,41 +89,41 @@ def _axes(pose: Vector) -> list[Vector]:
 # -- points: their blocks are in the axes of the link frame ------------------------------
 
 
-@step
+@step("B.T @ x")
 def to_point(seat: Seat, x: Vector, position: Vector) -> list[Scalar]:
     """B* x: the motion of a point of the body."""
     x = seat.link.to_link_motion(x)
     return [*x[:3], *blocks.add(x[3:], blocks.cross(x[:3], position))]
 
 
-@step
+@step("B @ f")
 def from_point(seat: Seat, f: Vector, position: Vector) -> list[Scalar]:
     """B f: a force at a point, at the body's frame."""
     moved = [*blocks.add(f[:3], blocks.cross(position, f[3:])), *f[3:]]
     return seat.link.from_link_force(moved)
 
 
-@step
+@step("c")
 def convective(seat: Seat, V: Vector) -> list[Scalar]:
     """[0; omega x v]."""
     return [0, 0, 0, *blocks.cross(V[:3], V[3:])]
 
 
-@step
+@step("X @ x")
 def to_world_axes(seat: Seat, pose: Vector, x: Vector) -> list[Scalar]:
     """Link axes to world axes."""
     R = _axes(pose)
     return [*blocks.apply(R, x[:3]), *blocks.apply(R, x[3:])]
 
 
-@step
+@step("X")
 def axes_matrix(seat: Seat, pose: Vector) -> list[list[Scalar]]:
     """diag(R, R): link axes to world axes."""
     R, nothing = _axes(pose), blocks.zero_matrix(3, 3)
     return [[*a, *b] for a, b in zip([*R, *nothing], [*nothing, *R], strict=True)]
 
 
-@step
+@step("X.T @ x")
 def from_world_axes(seat: Seat, pose: Vector, x: Vector) -> list[Scalar]:
     """World axes to link axes."""
     R = _axes(pose)
@@ -133,13 +133,13 @@ def from_world_axes(seat: Seat, pose: Vector, x: Vector) -> list[Scalar]:
 # -- coordinates -----------------------------------------------------------------------
 
 
-@step
+@step("S_q @ w")
 def follow(seat: Seat, w: Vector) -> list[Scalar]:
     """A joint's speeds of the independent ones: a mimic's are its leader's, by its ratio."""
     return blocks.scale(_ratio(seat), w[seat.joint.v])
 
 
-@step
+@step("S_q.T @ y")
 def lead(seat: Seat, y: Vector) -> list[Scalar]:
     """A joint's share of the force on its independent coordinates."""
     return blocks.scale(_ratio(seat), y)
