@@ -142,6 +142,36 @@ def test_a_solution_fits_its_equations_where_the_inverse_would_not():
     assert np.all(np.abs((A @ x[..., None])[..., 0] - b).max(axis=-1) < 1e-14 * size)
 
 
+@everywhere
+@every_width
+def test_products_are_added_to_what_is_there(where, lanes):
+    """C + A B of every shape about a block of columns, in the workspace and in an output."""
+    rng = np.random.default_rng(10)
+    kind = REALS["double"]
+    address = compiled(where, lanes, "double").address("dense_multiply")
+    row_code = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
+    for n, k, m in [(1, 1, 1), (3, 6, 5), (6, 12, 8), (7, 6, 17), (2, 0, 3), (0, 4, 4)]:
+        A, B, C = (rng.standard_normal((lanes, *x)) for x in ((n, k), (k, m), (n, m)))
+        starts = [GAP, 2 * GAP + n * k, 3 * GAP + n * k + k * m]
+        work = aligned((starts[-1] + n * m + GAP) * lanes, kind).reshape(-1, lanes)
+        output = aligned((n * m + GAP) * lanes, kind).reshape(-1, lanes)
+        for into, place, area in ((work, starts[2], -1), (output, 0, 1)):
+            work[:] = output[:] = CANARY
+            for block, start in ((A, starts[0]), (B, starts[1])):
+                work[start : start + block[0].size] = block.reshape(lanes, -1).T
+            into[place : place + n * m] = C.reshape(lanes, -1).T
+            before = work.copy(), output.copy()
+            row = np.array([0, 0, 80, n, k, m, *starts[:2], area, place], np.int64)
+            outs = np.array([0, output.ctypes.data], np.int64)
+            found = row_code(address)(None, outs.ctypes.data, work.ctypes.data, row.ctypes.data)
+            assert found == 0
+            result = into[place : place + n * m].T.reshape(lanes, n, m)
+            if n:
+                assert_close(result, C + A @ B)
+            into[place : place + n * m] = C.reshape(lanes, -1).T
+            assert [x.tobytes() for x in before] == [work.tobytes(), output.tobytes()]
+
+
 def test_nothing_is_done_without_rows():
     for name in NAMES:
         assert run(name, np.zeros((8, 0, 0)))[1] == set()

@@ -8,7 +8,24 @@ from symbols import A, N, assert_close, free_names, x, y
 
 import phipsi as pp
 from phipsi.compile import make_program
-from phipsi.operators import B, H, I, J, M, Mass, Omega, T, X, beta, blockdiag, c, phi, psi
+from phipsi.operators import (
+    B,
+    E,
+    H,
+    I,
+    J,
+    M,
+    Mass,
+    Omega,
+    S_q,
+    T,
+    X,
+    beta,
+    blockdiag,
+    c,
+    phi,
+    psi,
+)
 
 MACHINES = ["forest", "mimics", "welded"]
 
@@ -62,6 +79,8 @@ def mixed(tip, middle, first, ground):
         J(ground, tip) @ y,
         X(ground, tip) @ J(ground, tip),
         X(ground) @ X(ground).T,
+        X(tip) @ J(middle),
+        phi @ B(middle) @ X(tip),
         (J(tip, ground) @ J(tip, ground).T + I).inv,
         (M + A @ A.T + B(tip, first) @ B(tip, first).T).inv @ x,
         (Mass + N @ N.T + J(tip).T @ J(tip) + J(first, middle).T @ J(first, middle)).inv @ y,
@@ -116,3 +135,104 @@ def test_dynamics_of_a_body_with_a_spring_at_a_point_is_of_the_same_form_as_with
     plain, loaded = H @ phi @ M @ phi.T @ H.T, H @ phi @ (M + B @ B.T) @ phi.T @ H.T
     steps = [len([*make_program([(x + N @ N.T).inv @ y]).statements()]) for x in (plain, loaded)]
     assert steps[1] - steps[0] <= 4
+
+
+# -- matrices with a small dense matrix inside ---------------------------------------------
+
+
+def with_inverse_inside(tip, middle, first, ground):
+    """A dense inverse of point, coordinate or base space among the factors, in many places."""
+    firm = J(tip) @ Mass.inv @ J(tip).T + B(tip).T @ B(tip)
+    at_three = J(tip, ground, middle) @ Mass.inv @ J(tip, ground, middle).T + I
+    weighted = Mass.inv @ J(tip).T @ firm.inv
+    coordinates = S_q.T @ (Mass + N @ N.T) @ S_q
+    return [
+        weighted,
+        2.0 * firm.inv @ J(tip) @ Mass.inv,
+        I - J(tip).T @ weighted.T,
+        Mass.inv @ (I - J(tip).T @ weighted.T),
+        weighted @ firm @ weighted.T,
+        J(first, middle) @ weighted @ J(tip) @ Mass.inv @ J(first, middle).T,
+        Mass.inv @ J(tip, ground, middle).T @ at_three.inv,
+        (c(tip).T @ c(tip)) * phi @ B(tip) @ X(tip) @ firm.inv @ X(tip).T @ B(tip).T @ M,
+        phi @ B(tip) @ X(tip).T @ B(middle).T @ phi.T,
+        J(tip) @ S_q @ coordinates.inv @ S_q.T @ J(tip).T,
+        (E.T @ phi @ M @ phi.T @ E + I).inv @ E.T @ phi @ B(tip),
+    ]
+
+
+PATHS = {
+    "unrolled": {"backend": "llvm", "unroll": True},
+    "rolled": {"backend": "llvm", "unroll": False},
+    "interpreter": {"backend": "numpy"},
+}
+
+
+@pytest.mark.parametrize(
+    ("machine", "path", "which"),
+    [
+        *((name, "interpreter", slice(None)) for name in MACHINES),
+        ("welded", "unrolled", slice(1, 11, 4)),
+        ("welded", "rolled", slice(0, 11, 5)),
+        ("mimics", "rolled", slice(9, 10)),
+    ],
+)
+def test_matrices_with_a_small_inverse_inside_equal_dense(machine, path, which):
+    model = machines.MARKET[machine]()
+    expressions = with_inverse_inside(*places(model))[which]
+    function = pp.compile(model, expressions, **PATHS[path])
+    rng, given = np.random.default_rng(9), values_of(model)["N"]
+    q, v = map(np.stack, zip(*[machines.random_state(model, rng) for _ in range(3)], strict=True))
+    known = {"q": q, "v": v, "N": given}
+    found = function(**{name: known[name] for name in function.inputs})
+    assert function.info().path == path
+    for expression, several in zip(expressions, found, strict=True):
+        values = {"N": given} if free_names(expression) else {}
+        for i, one in enumerate(several):
+            assert_close(one, pp.as_matrix(model, expression, q[i], v[i], **values), 1e-2)
+
+
+def test_points_of_a_matrix_with_an_inverse_inside_may_change_from_call_to_call():
+    model, rng = machines.MARKET["forest"](), np.random.default_rng(10)
+    q, _ = machines.random_state(model, rng)
+    inverse = Mass.inv @ J.T @ (J @ Mass.inv @ J.T + I).inv
+    function = pp.compile(model, inverse)
+    for count in (1, 3):
+        points = [pp.point(model.bodies[i].name, rng.normal(size=3)) for i in range(count)]
+        meant = pp.as_matrix(model, inverse, q, points=points)
+        assert_close(function(q=q, points=points), meant)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_inverse_inside_a_matrix_that_is_singular_is_refused_on_every_path(path):
+    """The wrist of the stretched Puma has lost a direction."""
+    arm = pp.examples.puma560()
+    (hand,) = [pp.point(arm.bodies[-1].name, (0.1, 0.0, 0.0))]
+    inverse = Mass.inv @ J(hand).T @ (J(hand) @ Mass.inv @ J(hand).T).inv
+    function = pp.compile(arm, inverse, **PATHS[path])
+    regular = np.full(6, 0.5)
+    assert_close(pp.as_matrix(arm, J(hand), regular) @ function(regular), np.eye(6), 1e-6)
+    for q in (np.zeros(6), np.stack([regular, np.zeros(6)])):
+        with pytest.raises(pp.SolveError, match="is singular at this configuration"):
+            function(q)
+    with pytest.raises(pp.SolveError):
+        pp.as_matrix(arm, inverse, np.zeros(6))
+
+
+def test_a_weighted_inverse_of_many_bodies_inverts_once_for_all_columns():
+    """Twice the bodies cost less than four times as much: no system has their size."""
+    counts = []
+    for n in (20, 40):
+        chain = pp.examples.chain(n)
+        tip = pp.point(chain.bodies[-1].name, (0.1, 0.2, 0.3))
+        inverse = Mass.inv @ J(tip).T @ (J(tip) @ Mass.inv @ J(tip).T + I).inv
+        counts.append(pp.compile(chain, inverse, **PATHS["interpreter"]).info().flops)
+    assert counts[1] < 4.0 * counts[0]
+
+
+def test_what_stands_in_no_single_recursion_is_still_refused():
+    model = machines.MARKET["forest"]()
+    tip, *_ = places(model)
+    twice = J(tip).T @ (J(tip) @ J(tip).T + I).inv @ J(tip) @ Mass.inv @ Mass.inv
+    with pytest.raises(pp.LoweringError, match="two recursions follow each other"):
+        pp.compile(model, twice)

@@ -74,13 +74,6 @@ def test_what_is_zero_on_every_machine_has_no_inverse():
         pp.compile(pp.chain(2), (0 * Mass).inv)
 
 
-def test_small_dense_matrices_do_not_multiply_columns():
-    """(I + J Mass^-1 J*)^-1 is dense in point space: fine on vectors, no factor of a matrix."""
-    dense = (I_p + J @ Mass.inv @ J.T).inv
-    with pytest.raises(pp.LoweringError, match=r"apply it to vectors, or use pp\.as_matrix"):
-        pp.compile(pp.chain(2), dense @ J)
-
-
 def test_expressions_nested_too_deeply_are_refused_and_long_products_are_not():
     """S[S[...]] of 400 levels; 200 factors of phi."""
     nested, long = x, x

@@ -1,13 +1,19 @@
-"""Dense systems as LLVM IR: rows of tables that solve and invert matrices of any size.
+"""Dense systems as LLVM IR: rows of tables that solve, invert and multiply matrices of any size.
 
     dense_solve_positive    x = A^-1 b of a symmetric positive A, by A = L* D L
     dense_solve             x = A^-1 b of any A, by P A = L U
     dense_inverse           A^-1 of any A, by P A = L U
+    dense_multiply          C + A B, in the place of C
 
 Each has the signature of the code of a row (`rolled`); the row has the fields
 
     3 n     4 where A starts     5 where b starts     6 where the result starts
     7 where there is room for `scratch(n)` numbers
+
+and for `dense_multiply`, of A with n rows and k columns and B with m columns,
+
+    3 n     4 k     5 m     6 where A starts     7 where B starts
+    8 the number of the output that C is, or -1     9 where C starts in the workspace, or there
 
 counted in numbers of one lane of the workspace; matrices are stored row by row. A
 and b stay as they are. What comes back are the lanes in which a check of
@@ -43,9 +49,10 @@ def block_columns(width: Width) -> int:
 
 
 def source(lanes: int, real: str = "double") -> str:
-    """The module of the three functions, for so many lanes of doubles or floats."""
+    """The module of the four functions, for so many lanes of doubles or floats."""
     width = Width(lanes, real)
-    parts = (_weigh, _add, _exchange, _solve_positive, _invert, _watch, _solve, _inverse)
+    helpers = (_weigh, _add, _exchange, _invert, _watch)
+    parts = (*helpers, _solve_positive, _solve, _inverse, _multiply)
     texts = [part(width) for part in parts]
     block = Width(block_columns(width) * lanes, real)
     declared = [declarations(texts, x) for x in (width, block)]
@@ -536,3 +543,42 @@ def _watch_entries(f: _Solver) -> str:
             j.values = [f.watch(j.values[0], "olt", entry, f.width.constant(f.limits.singular))]
         each.values = j.values
     return each.values[0]
+
+
+# -- products --------------------------------------------------------------------------------------
+
+
+def _multiply(width: Width) -> str:
+    """C_i + sum_j A_ij B_j of rows, a block of columns at a time, then those that fill no block."""
+    f = _Function(width, f"i64 @dense_multiply({ROW_CODE})")
+    fields = [f.let(f"load i64, ptr {f.at('%row', str(i), 'i64')}") for i in range(3, 10)]
+    n, k, m, place_A, place_B, area, place_C = fields
+    A, B = f.at("%work", place_A), f.at("%work", place_B)
+    is_work = f.let(f"icmp slt i64 {area}, 0")
+    index = f.let(f"select i1 {is_work}, i64 0, i64 {area}")
+    where = f.let(f"select i1 {is_work}, ptr %row, ptr {f.at('%outs', index, 'ptr')}")
+    output = f.let(f"load ptr, ptr {where}")  # of a row for the workspace, unused
+    C = f.at(f.let(f"select i1 {is_work}, ptr %work, ptr {output}"), place_C)
+    whole = f.let(f"udiv i64 {m}, {f.columns}")
+    with f.loop("0", n) as row:
+        A_i, C_i = f.at(A, f.mul(row.i, k)), f.at(C, f.mul(row.i, m))
+        for kind, first, last in (
+            (f.block, "0", whole),
+            (width, f.mul(whole, str(f.columns)), m),
+        ):
+            columns = f.columns if kind is f.block else 1
+            with f.loop(first, last) as part:
+                column = f.mul(part.i, str(columns))
+                to, start = f.at(C_i, column), f.at(B, column)
+                so_far = f.let(f"load {kind.number}, ptr {to}, align {width.bytes}")
+                with f.loop("0", k, (kind.number, so_far)) as each:
+                    weight = f.get(A_i, each.i)
+                    if kind is f.block:
+                        weight = f.spread(weight, columns, width.lanes)
+                    B_j = f.at(start, f.mul(each.i, m))
+                    x = f.let(f"load {kind.number}, ptr {B_j}, align {width.bytes}")
+                    each.values = [f.fused(weight, x, each.values[0], kind)]
+                f.lines.append(
+                    f"store {kind.number} {each.values[0]}, ptr {to}, align {width.bytes}"
+                )
+    return f.text("i64 0")

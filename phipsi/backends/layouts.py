@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -104,9 +105,7 @@ class Layouts:
 
     def whole(self, slot: Slot) -> int:
         """Numbers of a block of the whole machine."""
-        points = slot.domain.points
-        n = self.sizes.of(slot.shape.rows, points)
-        return n * self.sizes.of(slot.shape.columns, points) if slot.shape.is_matrix else n
+        return prod(self.sizes.of(*x) for x in slot.sides)
 
     @staticmethod
     def block(slot: Slot) -> int:

@@ -31,7 +31,7 @@ from phipsi.lowering.generic import Form
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.memory import Sizes
 from phipsi.lowering.once import Once
-from phipsi.lowering.program import Direction, Loop, Program
+from phipsi.lowering.program import Direction, Loop, Program, Slot
 from phipsi.lowering.templates import Dense, Layout, Template
 from phipsi.lowering.trace import Shapes, check_scale
 from phipsi.lowering.visit import Visit
@@ -178,7 +178,11 @@ class _Stream:
         self.rows += whole
 
     def dense(self, step: Dense, walk: tuple[Code, Code]) -> None:
-        """A system of the whole machine."""
+        """A system of the whole machine, or a product."""
+        if step.routine == "dense_multiply":
+            self._product(step, walk)
+            return
+        assert isinstance(step.result, Slot)
         n = self.table.sizes.of(step.matrix.shape.rows, step.matrix.domain.points)
         slots = [step.matrix, step.right or step.matrix, step.result]
         starts = [self.where.start[x] for x in slots]
@@ -187,6 +191,18 @@ class _Stream:
         self.rows.append(np.array(fields, np.int64))
         cube = n**3 // (6 if step.routine == "dense_solve_positive" else 1)
         self.operations.update({"mul": cube + n * n, "add": cube + n * n, "div": n})
+
+    def _product(self, step: Dense, walk: tuple[Code, Code]) -> None:
+        """A product of matrices of the whole machine, added to a third one or to an output."""
+        assert step.right is not None
+        of, start = self.table.sizes.of, self.where.start
+        n, k = (of(*x) for x in step.matrix.sides)
+        m = of(*step.right.sides[1])
+        place = (step.result, 0) if isinstance(step.result, int) else (-1, start[step.result])
+        codes = (walk[0].address(step.routine), walk[1].address(step.routine))
+        fields = [*codes, 80, n, k, m, start[step.matrix], start[step.right], *place]
+        self.rows.append(np.array(fields, np.int64))
+        self.operations.update({"mul": n * k * m, "add": n * k * m})
 
     def whole(self) -> np.ndarray:
         """The table: its length in bytes, then the rows."""

@@ -196,7 +196,7 @@ class Table:
         """Of a block of the whole machine, or of a dense operator."""
         if isinstance(of, Symbol):
             return sum(self.machine.block_sizes(of.source, self.points.bodies))
-        return self.sizes.of(of.shape.columns, of.domain.points)
+        return self.sizes.of(*of.sides[1])
 
     def _at_point(self, what: str, rest: Sequence[Any], k: int, where: Layouts) -> int:
         """Operands that belong to a point on a body, a block, or a column that starts there."""

@@ -116,8 +116,7 @@ class Run(Visitor):
             return
         kind = slot.domain.kind
         if statement.effect is Effect.EMIT:
-            n = self._whole_size(slot)
-            self.slots[slot] = blocks.zero_matrix(n, n)
+            self.slots[slot] = blocks.zero_matrix(*self._whole_sizes(slot))
         elif kind == "world":
             self.slots[slot] = None
         elif kind == "body":
@@ -169,15 +168,18 @@ class Run(Visitor):
             self.slots[slot] = block if so_far is None else _sum(so_far, block, symmetric)
             return
         if self.slots[slot] is None:
-            self.slots[slot] = blocks.zeros(self._whole_size(slot))
+            self.slots[slot] = blocks.zeros(self._whole_sizes(slot)[0])
         for i, x in zip(rows, block, strict=True):
             self.slots[slot][i] = blocks.plus(self.slots[slot][i], x)
 
-    def _whole_size(self, slot: Slot) -> int:
-        """How many rows a slot of the whole machine has."""
-        points, lists = slot.domain.points, self.values.points
-        located = lists[points] if points is not None else next(iter(lists.values()), [])
-        return self.machine.whole_size(slot.shape.rows, located)
+    def _whole_sizes(self, slot: Slot) -> list[int]:
+        """How many rows a slot of the whole machine has, and how many columns."""
+        lists = self.values.points
+        any_list = next(iter(lists.values()), [])
+        return [
+            self.machine.whole_size(space, any_list if points is None else lists[points])
+            for space, points in slot.sides
+        ]
 
 
 # -- room ------------------------------------------------------------------------------------

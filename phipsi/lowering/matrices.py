@@ -6,6 +6,8 @@
     both              l Phi* m Psi r: block (i, j) = x_i* Y(c) y_j where the columns
                       x = Phi l* and y = Psi r meet, c their nearest common
                       ancestor, with Y = m + blockdiag(E* Y F) [002 (A.5), corrected]
+    l A^-1 r          with a dense A of a small space, as J* (J Mass^-1 J*)^-1 J: l and r
+                      as matrices, multiplied; A is inverted once for all columns
     x @ y*            an outer product of two vectors
     l A r             through a space of the user's: so many outer products; from or to
                       one: so many vectors
@@ -31,7 +33,17 @@ from phipsi.lowering.factor import split_strict
 from phipsi.lowering.lower import UNIT, Lowering
 from phipsi.lowering.program import BODIES, WORLD, Columns, Domain, Effect, Shape, Slot
 from phipsi.lowering.sides import Side, points_of
-from phipsi.lowering.structure import is_memoryless, is_pointwise, is_small, step_of, transposed
+from phipsi.lowering.structure import (
+    find_cut,
+    is_memoryless,
+    is_own,
+    is_pointwise,
+    is_small_square,
+    is_whole,
+    join,
+    step_of,
+    transposed,
+)
 from phipsi.lowering.vocabulary import unit
 from phipsi.lowering.words import (
     Word,
@@ -56,6 +68,7 @@ class MatrixLowering(Lowering):
         super().__init__(*arguments, **named)
         self.matrix = 0
         self._assembled: dict[Node, Slot] = {}
+        self._factors: dict[tuple[Node, Kinds], Slot | None] = {}
 
     def diagonal(self, operator: Node) -> Slot:
         return _diagonal(self, operator)
@@ -72,23 +85,54 @@ class MatrixLowering(Lowering):
             self.note_origin(slot, operator)
             return slot
         slot = self.new_slot("A", Shape(space, space), replace(WORLD, points=points_of(operator)))
-        self._assembled[operator], self.matrix = slot, slot.number
+        self._assembled[operator] = slot
         self.note_origin(slot, operator)
-        first = len(self.statements)
-        emit_matrix(self, 0, operator)
-        if len(self.statements) == first:  # all its terms cancel
+        if not self._fill(slot, operator, FORCES):  # all its terms cancel
+            outside, self.matrix = self.matrix, slot.number
+            first = len(self.statements)
             nothing = Word(0, (Identity(space),))
             _emit_small(self, 0, nothing, False, points_of(operator))
-        for i, statement in enumerate(self.statements[first:], first):
-            if statement.effect is Effect.EMIT and statement.target is None:
-                self.statements[i] = replace(statement, target=slot)
-        self.matrix = outside
+            self._redirect(slot, first)
+            self.matrix = outside
         return slot
 
+    def factor(self, operator: Node, points: tuple | None, kinds: Kinds) -> Slot | None:
+        """A factor of a product of matrices, as one block for the whole machine; None for zero.
 
-def is_own(space: Space | None) -> bool:
-    """Whether a space is the user's own."""
-    return space is not None and space.is_own
+        Args:
+            operator: from or to a small space.
+            points: of point space, where the operator does not tell.
+            kinds: what its vectors are.
+        """
+        if is_whole(operator) and isinstance(operator, Inverse):
+            return self.block(operator)
+        key = operator, kinds
+        if key not in self._factors:
+            assert operator.target is not None
+            lists = [points_of(operator, target) for target in (True, False)]
+            here, across = (points if x is None else x for x in lists)
+            shape = Shape(operator.target, operator.source)
+            slot = self.new_slot("A", shape, Domain("world", points=here, across=across))
+            self.note_origin(slot, operator)
+            self._factors[key] = slot if self._fill(slot, operator, kinds) else None
+        return self._factors[key]
+
+    def _fill(self, slot: Slot, operator: Node, kinds: Kinds) -> bool:
+        """Statements that fill a slot of the whole machine; whether there are any."""
+        outside, self.matrix = self.matrix, slot.number
+        first = len(self.statements)
+        emit_matrix(self, 0, operator, kinds)
+        self.matrix = outside
+        return self._redirect(slot, first)
+
+    def _redirect(self, slot: Slot, first: int) -> bool:
+        """Of the statements from `first` on, have those of an output fill a slot."""
+        found = False
+        for i, statement in enumerate(self.statements[first:], first):
+            if statement.effect is Effect.EMIT and statement.target in (None, slot):
+                self.statements[i] = replace(statement, target=slot)
+                found = True
+        return found
 
 
 def each(space: Space) -> range:
@@ -126,13 +170,17 @@ def emit_matrix(low: MatrixLowering, number: int, operator: Node, kinds: Kinds =
         if w in taken:
             continue
         mirrored = False
+        cut = _cut(word)
+        if cut is not None:
+            _emit_product(low, number, word, cut, kinds)
+            continue
         if operator.is_square and word.star != word:
             partner = next((i for i, x in enumerate(words) if x == word.star and i > w), None)
             if partner is not None:
                 taken.add(partner)
                 mirrored = True
         word = word if word.atoms else _unit_word(word, operator)
-        if all(x.source is x.target and is_small(x.source) for x in word.atoms):
+        if all(map(is_small_square, word.atoms)):
             _emit_small(low, number, word, mirrored, points_of(operator))
         elif all(map(is_memoryless, word.atoms)):
             _emit_diagonal(low, number, word, mirrored, kinds)
@@ -264,6 +312,44 @@ def _walker(
     return _column(low, (*core, *_cap(side)), columns), E, (columns, delay)
 
 
+def _cut(word: Word) -> int | None:
+    """Which factors of a word are the left one of two matrices; None if it is one matrix.
+
+    A matrix of a small space stands inside it, or a small space where neither columns
+    begin nor rows end: B(here) B(there)*.
+    """
+    if any(x.source is SCALAR or is_own(x.source) for x in word.atoms):
+        return None
+    if len(word.atoms) == 1:
+        return find_cut(word.atoms[0].factors)
+    if all(map(is_small_square, word.atoms)):
+        return None
+    _, atoms = _take_side(tuple(transposed(x) for x in reversed(word.atoms)), BODY)
+    before = len(atoms)
+    _, atoms = _take_side(tuple(transposed(x) for x in reversed(atoms)), BODY)
+    for i, atom in enumerate(atoms, before - len(atoms)):
+        for place, space in ((i, atom.target), (i + 1, atom.source)):
+            if space not in (BODY, JOINT) and 0 < place < len(word.atoms):
+                return place
+    return None
+
+
+def _emit_product(low: MatrixLowering, number: int, word: Word, cut: int, kinds: Kinds) -> None:
+    """A word cut in two at a small space: both sides as matrices, multiplied."""
+    factors = word.atoms[0].factors if len(word.atoms) == 1 else word.atoms
+    left, right = product(factors[:cut]), product(factors[cut:])
+    points = points_of(left, False)
+    points = points_of(right) if points is None else points
+    if is_whole(left):  # numbers go where they are multiplied with columns
+        right = join(word.number, (right,), word.scalars)
+    else:
+        left = join(word.number, (left,), word.scalars)
+    A = low.factor(left, points, (kinds[0], "force"))
+    B = low.factor(right, points, ("force", kinds[1]))
+    if A is not None and B is not None:
+        low.sink("emit_product", (A, B), (number,), WORLD)
+
+
 def _emit_outer(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
     """x @ y*: both vectors of the whole machine, multiplied entry by entry."""
     for x, y in _outer_factors(word):
@@ -338,7 +424,9 @@ def _take_side(atoms: tuple[Node, ...], space: Space) -> tuple[Side, tuple[Node,
     rest = atoms[len(outer) :]
     if rest and isinstance(rest[0], Transpose) and _is_letter(rest[0], op.B):
         points = points_of(rest[0])
-        return Side(POINTS, points, product(outer) if outer else None), rest[1:]
+        if all(points_of(x) in (None, points) for x in outer):
+            return Side(POINTS, points, product(outer) if outer else None), rest[1:]
+        return Side(POINTS), atoms  # axes of other points: a matrix of its own
     if atoms[0] == op.S_q.T:
         return Side(COORDINATES), atoms[1:]
     if atoms[0] == op.E.T:
@@ -397,7 +485,7 @@ def _word_diagonal(low: MatrixLowering, word: Word, space: Space) -> Slot | None
         pairs = [map(low.vector, pair) for pair in _outer_factors(word)]
         outer = [low.emit("outer", (x, y), Shape(x.shape.rows, y.shape.rows)) for x, y in pairs]
         return reduce(lambda x, y: low.emit("add_blocks", (x, y), x.shape, (False,)), outer)
-    for atom in atoms:
+    for atom in (x for word_atom in atoms for x in word_atom.factors):
         if not {atom.source, atom.target} <= {BODY, JOINT}:
             raise LoweringError(
                 f"cannot take the blocks of `{product(atoms)}` in O(N): `{atom}` stands inside "

@@ -27,6 +27,7 @@ from phipsi.lowering.templates import (
 from phipsi.lowering.trace import SMALL
 from phipsi.model.tree import WORLD
 
+DENSE = ("dense_solve", "dense_inverse", "emit_product")  # steps that have routines of their own
 PIECE = 1_000  # nodes of one template, where it can be cut
 
 
@@ -80,7 +81,7 @@ class Once(Recorder):
         found: list[Template | Dense] = []
         waiting: list[Statement] = []
         for statement in loop.before:
-            if statement.step in ("dense_solve", "dense_inverse"):
+            if statement.step in DENSE:
                 found += [*self._templates(waiting), self._dense(statement)]
                 waiting = []
             else:
@@ -93,6 +94,9 @@ class Once(Recorder):
         Floats are solved for by the inverse where that is small, which is then looked at.
         """
         A, *right = (read.slot for read in statement.arguments)
+        if statement.step == "emit_product":
+            into = statement.options[0] if statement.target is None else statement.target
+            return Dense("dense_multiply", A, right[0], into)
         assert statement.target is not None
         if statement.step == "dense_inverse":
             return Dense("dense_inverse", A, None, statement.target)
@@ -167,10 +171,10 @@ class Once(Recorder):
                 rows = [numbers[i : i + m] for i in range(0, n, m)]
                 found[e] = rows if shape.is_matrix else numbers
             return found
-        n = self.sizes.of(shape.rows, key)
-        if not shape.is_matrix:
+        n, *columns = (self.sizes.of(*x) for x in slot.sides)
+        if not columns:
             return [self._load(("world", slot), i) for i in range(n)]
-        m = self.sizes.of(shape.columns, key)
+        (m,) = columns
         return [[self._load(("world", slot), i * m + j) for j in range(m)] for i in range(n)]
 
 

@@ -131,6 +131,15 @@ def emit_outer(run: Visitor, statement: Statement) -> None:
                 add(j, i, value)
 
 
+def emit_product(run: Visitor, statement: Statement) -> None:
+    """A B of matrices of the whole machine."""
+    add = _taker(run, statement)
+    A, B = (run.slots[read.slot] for read in statement.arguments)
+    for i, row in enumerate(blocks.compose(A, B)):
+        for j, x in enumerate(row):
+            add(i, j, x)
+
+
 def emit_column(run: Visitor, statement: Statement, seat: Seat) -> None:
     """The blocks of the columns that pass this body; mirrored, or only the mirrored ones."""
     _, left, right, mirrored, starred = statement.options

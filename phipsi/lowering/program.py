@@ -52,6 +52,7 @@ class Domain:
     kind: str  # "world", "body", "point", "column", "pair"
     columns: Columns | None = None
     points: tuple | None = None  # arguments of the letter at points; () for those passed
+    across: tuple | None = None  # of a matrix of the whole machine, those of its columns, if others
 
     def __str__(self) -> str:
         return self.kind if self.columns is None else f"{self.kind} of {self.columns}"
@@ -124,6 +125,15 @@ class Slot:
         """Of a slot of columns, which they are."""
         assert self.domain.columns is not None, "a slot of columns"
         return self.domain.columns
+
+    @property
+    def sides(self) -> tuple[tuple[Size, tuple | None], ...]:
+        """Of a block of the whole machine, the space of each side and the points it is at."""
+        here, across = self.domain.points, self.domain.across
+        sides = ((self.shape.rows, here),)
+        if self.shape.columns is None:
+            return sides
+        return (*sides, (self.shape.columns, here if across is None else across))
 
     def __hash__(self) -> int:
         return self.number  # one slot, one number; slots are looked up all the time

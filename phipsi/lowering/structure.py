@@ -21,6 +21,7 @@ from phipsi.algebra.node import (
     Scaled,
     Sum,
     Symbol,
+    Transpose,
     add,
     compose,
     scale,
@@ -227,6 +228,42 @@ def is_pointwise(node: Node) -> bool:
         return False
     parts = node.children[-1:] if isinstance(node, Scaled) else node.children
     return all(map(is_pointwise, parts)) and not isinstance(node, Diagonal)
+
+
+def is_whole(node: Node) -> bool:
+    """Whether a factor is one dense matrix of its small space, as (J Mass^-1 J*)^-1 is."""
+    letter = node.children[0] if isinstance(node, Transpose) else node
+    return (
+        isinstance(letter, (Inverse, Diagonal, Symbol))
+        and is_small_square(letter)
+        and not is_own(letter.source)
+        and not is_pointwise(letter)
+    )
+
+
+def is_small_square(node: Node) -> bool:
+    """Whether an operator maps a small space to itself."""
+    return node.source is node.target and is_small(node.source)
+
+
+def is_own(space: Space | None) -> bool:
+    """Whether a space is the user's own."""
+    return space is not None and space.is_own
+
+
+def find_cut(factors: Sequence[Node]) -> int | None:
+    """Where a product with a dense matrix of a small space inside is cut in two matrices.
+
+    Beside the run of factors of that space: behind it where it stands first, else before
+    it. None where there is no such matrix, or nothing else.
+    """
+    small = [is_small_square(x) for x in factors]
+    first = next((i for i, x in enumerate(factors) if is_whole(x)), None)
+    if first is None or all(small):
+        return None
+    while first and small[first - 1]:
+        first -= 1
+    return first or small.index(False)
 
 
 def load_points(factors: Sequence[Node]) -> tuple[Node, ...]:

@@ -139,17 +139,18 @@ class Template:
 
 @dataclass(frozen=True)
 class Dense:
-    """A system of the whole machine, solved by loops of its own.
+    """A system or a product of the whole machine, by loops of their own.
 
     Args:
         routine: of `backends.dense`.
-        matrix, right, result: slots of the machine; no right side for an inverse.
+        matrix, right: slots of the machine; no right side for an inverse.
+        result: a slot of the machine, or the number of an output.
     """
 
     routine: str
     matrix: Slot
     right: Slot | None
-    result: Slot
+    result: Slot | int
 
 
 WORK = ("work",)

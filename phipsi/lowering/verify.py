@@ -39,6 +39,7 @@ OUTPUTS = {
     "emit_column",
     "emit_pair",
     "emit_outer",
+    "emit_product",
 }
 
 

@@ -166,6 +166,7 @@ class Visitor(ABC):
                 "emit_line": outputs.emit_whole_line,
                 "emit_block": outputs.emit_whole_block,
                 "emit_outer": outputs.emit_outer,
+                "emit_product": outputs.emit_product,
             }[statement.step](self, statement)
             return
         slot, seat = statement.target, self.seats[WORLD]

@@ -37,6 +37,7 @@ from phipsi.errors import LoweringError
 from phipsi.lowering.settle import freed, locked
 from phipsi.lowering.structure import (
     STEPS,
+    find_cut,
     is_memoryless,
     join,
     load_points,
@@ -67,12 +68,14 @@ class Word:
 
 def words_of(operator: Node) -> list[Word]:
     """The reduced words of a settled operator."""
-    return _gathered(operator, _reduce)
+    return _gathered(operator, _reduce, True)
 
 
-def _gathered(operator: Node, step: Callable[[Word], list[Word] | None]) -> list[Word]:
+def _gathered(
+    operator: Node, step: Callable[[Word], list[Word] | None], is_cut: bool
+) -> list[Word]:
     """The words of an operator, each reduced as far as it goes, equal ones added up."""
-    pending = list(expand(operator))
+    pending = list(expand(operator, is_cut))
     done: dict[tuple, float] = {}
     while pending:
         if len(pending) + len(done) > MOST_WORDS:
@@ -90,17 +93,23 @@ def _gathered(operator: Node, step: Callable[[Word], list[Word] | None]) -> list
     return [Word(number, *key) for key, number in done.items() if number != 0]
 
 
-def expand(node: Node) -> Iterator[Word]:
-    """Products multiplied out, memoryless operators kept whole."""
+def expand(node: Node, is_cut: bool = True) -> Iterator[Word]:
+    """Products multiplied out, memoryless operators kept whole.
+
+    Args:
+        node: the operator.
+        is_cut: whether products that `find_cut` cuts are kept whole as well: each
+            side of the cut becomes a matrix of its own, with words of its own.
+    """
     if is_memoryless(node) and not isinstance(node, (Scaled, Product)) and not _at_points(node):
         yield Word(1, () if isinstance(node, Identity) else (node,))
         return
     match node:
         case Sum():
             for term in node.children:
-                yield from expand(term)
+                yield from expand(term, is_cut)
         case Scaled():
-            for word in expand(node.children[-1]):
+            for word in expand(node.children[-1], is_cut):
                 if isinstance(node.factor, Node):
                     yield Word(word.number, word.atoms, (*word.scalars, node.factor))
                 else:
@@ -111,17 +120,23 @@ def expand(node: Node) -> Iterator[Word]:
         case Product() if any(x.source.is_own for x in node.factors[:-1] if x.source):
             cut = next(i for i, x in enumerate(node.factors) if x.source and x.source.is_own) + 1
             yield Word(1, (product(node.factors[:cut]), product(node.factors[cut:])))
+        case Product() if is_cut and find_cut(node.factors) is not None:
+            yield Word(1, (node,))
         case Product():
             words = [Word(1, ())]
             for factor in node.factors:
-                parts = [Word(1, (), (factor,))] if factor.is_scalar else list(expand(factor))
+                is_number = factor.is_scalar
+                parts = [Word(1, (), (factor,))] if is_number else list(expand(factor, is_cut))
                 words = [
                     Word(x.number * y.number, x.atoms + y.atoms, x.scalars + y.scalars)
                     for x in words
                     for y in parts
                 ]
             for word in words:
-                yield Word(word.number, load_points(word.atoms), word.scalars)
+                factors = [x for atom in word.atoms for x in atom.factors]
+                whole = is_cut and find_cut(factors) is not None
+                atoms = (product(factors),) if whole else load_points(word.atoms)
+                yield Word(word.number, atoms, word.scalars)
         case Identity():
             yield Word(1, ())
         case _:
@@ -223,7 +238,7 @@ def shortened(operator: Node) -> Node:
     """
     assert operator.source is not None
     try:
-        words = _gathered(operator, _by_lemma_5)
+        words = _gathered(operator, _by_lemma_5, False)
     except LoweringError:  # too many to be short
         return operator
     recursions = sum(_count_recursions(x) for word in words for x in word.atoms)

@@ -115,6 +115,7 @@ class _Writer:
             "emit_column": self._column,
             "emit_pair": self._pair,
             "emit_outer": self._outer,
+            "emit_product": self._product,
             "emit_line": self._line,
         }[x.step](x, name, sign, values)
 
@@ -181,6 +182,10 @@ class _Writer:
     def _outer(self, x: Statement, name: str, sign: str, values: list[Formula]) -> str:
         x_, y = values
         return f"{name} {sign} {x_.inside(1)} {y.star().inside(1)}{_mirror(x.options[1])}"
+
+    def _product(self, x: Statement, name: str, sign: str, values: list[Formula]) -> str:
+        A, B = values
+        return f"{name} {sign} {A.inside(1)} {B.inside(1)}"
 
 
 def _mirror(mirrored: bool, place: str = "") -> str:

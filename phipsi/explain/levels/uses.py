@@ -20,7 +20,8 @@ INSIDE = frozenset(
     )
 )
 WHOLE = frozenset(("gather", "spread", "spread_block", "lead", "follow"))  # read by name alone
-NAMED = frozenset(("emit", "emit_pair", "emit_outer", "emit_line"))  # outputs of named slots
+# outputs of named slots
+NAMED = frozenset(("emit", "emit_pair", "emit_outer", "emit_product", "emit_line"))
 TWICE = {  # arguments that a formula mentions twice
     "gyroscopic": (0,),
     "newton_euler": (1,),
