@@ -45,32 +45,33 @@ class Family:
             swap.get(symbol.source, symbol.source),
             swap.get(symbol.target, symbol.target),
             arguments=(self,),
+            record=symbol.record,
         )
 
     @property
     def K(self) -> Symbol:
         """E G."""
         G = self.letter(op.G)
-        causal = Causality.CAUSAL
-        arguments = (self,)
-        return Symbol("K", G.source, BODY, causal, arguments, definition=self.E @ G)
+        what = "K", G.source, BODY, Causality.CAUSAL, (self,)
+        return Symbol(*what, definition=self.E @ G, record=op.K.record)
 
     @property
     def psi(self) -> Symbol:
         """(I - E tau_bar)^-1."""
         step = self.E @ self.letter(op.tau_bar)
         definition = add(Identity(BODY), -step).inv
-        return Symbol("psi", BODY, BODY, Causality.CAUSAL, (self,), definition=definition)
+        what = "psi", BODY, BODY, Causality.CAUSAL, (self,)
+        return Symbol(*what, definition=definition, record=op.psi.record)
 
     def formula(self, letter: Symbol) -> Node | None:
         """What D, G and tau_bar are made of; None for P, which is a recursion."""
         P, D, G = map(self.letter, (op.P, op.D, op.G))
-        if letter.name == op.D.name:
+        if letter.record is op.D.record:
             inner = self.L @ P @ self.L.T
             return inner if self.N is None else inner + self.N
-        if letter.name == op.G.name:
+        if letter.record is op.G.record:
             return P @ self.L.T @ D.inv
-        if letter.name == op.tau_bar.name:
+        if letter.record is op.tau_bar.record:
             return add(Identity(BODY), -(G @ self.L))
         return None
 

@@ -24,6 +24,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from phipsi.algebra import show
+from phipsi.algebra.alphabet import PAPERS, UNKNOWN, Letter
 from phipsi.algebra.show import maps
 from phipsi.algebra.spaces import BODY, SCALAR, Causality, Space, are_paired
 from phipsi.errors import SpaceError
@@ -229,7 +230,8 @@ class Symbol(Node):
     """A letter: an operator or a vector, by name.
 
     A `definition` says what the letter stands for in terms of others. A `free`
-    symbol has no meaning of its own: its value is given at evaluation.
+    symbol has no meaning of its own: its value is given at evaluation. All else
+    that is known of the letter stands in its `record`.
     """
 
     name: str
@@ -238,6 +240,7 @@ class Symbol(Node):
     arguments: tuple
     definition: Node | None
     free: bool
+    record: Letter
 
     def __init__(
         self,
@@ -248,14 +251,18 @@ class Symbol(Node):
         arguments: tuple = (),
         definition: Node | None = None,
         free: bool = False,
+        record: Letter = UNKNOWN,
     ):
-        fields = (name, source, target, causality, arguments, definition, free)
+        fields = (name, source, target, causality, arguments, definition, free, record)
         self._settle(fields, source, target, causality)
         self.__dict__.update(name=name, arguments=arguments, definition=definition, free=free)
+        self.__dict__.update(record=record)
 
 
 class Identity(Node):
     """I. Its space stays open until a neighbour decides it."""
+
+    record = Letter("I", PAPERS, mechanics="identity", estimation="identity")
 
     def __init__(self, space: Space | None = None):
         self._settle((space,), space, space, Causality.MEMORYLESS)
@@ -380,8 +387,9 @@ class Bracket(Node):
 class Opener:
     """A name that only opens a bracket: Q[x], cross[x]. No expression by itself."""
 
-    def __init__(self, name: str, formula: str):
+    def __init__(self, name: str, formula: str, record: Letter):
         self.name = name
+        self.record = record
         self.__doc__ = formula
 
     def __getitem__(self, vector: Node) -> Node:

@@ -1,11 +1,11 @@
-"""Letters that a user adds: blocks that belong to the machine, and names for formulas.
+"""The one door by which letters come in: those of the papers, of later layers, and of a user.
 
     M_a = letter("M_a", "body", "body", added_mass, positive=True)
     Mass_w = define("Mass_w", H @ phi @ (M + M_a) @ phi.T @ H.T + Jm)
 
-Such letters are as those of the papers in every way: their values need not be
-passed, since the machine is asked for them. `operators` has the symbols whose
-values are passed at evaluation.
+A letter is one call, in the file that defines it. What is told of it there stands in its record,
+`alphabet.Letter`. `operators` has the letters of the papers, and the symbols whose values are
+passed at evaluation.
 """
 
 from __future__ import annotations
@@ -14,19 +14,79 @@ import sys
 from collections.abc import Callable, Hashable
 from importlib import import_module
 from inspect import getdoc
+from keyword import iskeyword
 from pickle import PicklingError
 from typing import Any
 
+from phipsi.algebra.alphabet import UNKNOWN, Alphabet, Letter
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.operators import own_name
 from phipsi.algebra.spaces import BODY, JOINT, SCALAR, Causality, Space, as_space
 from phipsi.errors import InputError, SpaceError
 
 Blocks = Callable[..., Any]
 
+_STATE = ("q", "v", "axes", "points", "model", "expression", "out")
+ARGUMENTS = {  # of functions that take values of symbols by name
+    "as_matrix and of compiled functions": _STATE,
+    "explain and of drawings": ("view", "inspect", "factors"),
+}
+
+
+def own_name(name: str) -> str:
+    """A name for a symbol; InputError if it is none, or an argument of a function of ours.
+
+    It may be that of a letter of the papers: in an expression, symbols are told apart by more
+    than their names, and where text is read, the user's own come first.
+    """
+    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
+        raise InputError(f"a symbol needs a name that is an identifier, got {name!r}")
+    for functions, arguments in ARGUMENTS.items():
+        if name in arguments:
+            raise InputError(f"the name {name!r} is an argument of {functions}; choose another one")
+    return name
+
+
+# -- kinds of symbols --------------------------------------------------------------------
+
+
+class CallableLetter(Symbol):
+    """A letter that may carry arguments: `B(point)`, `HH_delta("elbow")`."""
+
+    def __call__(self, *arguments: Hashable) -> Symbol:
+        """The same letter with its arguments, its definition's letters likewise."""
+        if not arguments:
+            raise InputError(f"{self.name}(): expected at least one argument")
+        for argument in arguments:
+            if not isinstance(argument, Hashable):
+                raise InputError(
+                    f"{self.name}(...): expected names, numbers or points, got {argument!r}"
+                )
+        formula = self.definition
+        definition = None if formula is None else _with_arguments(formula, arguments)
+        spaces = self.source, self.target
+        return Symbol(self.name, *spaces, self.causality, arguments, definition, record=self.record)
+
+
+def _with_arguments(node: Node, arguments: tuple) -> Node:
+    if isinstance(node, CallableLetter):
+        return node(*arguments)
+    if not node.children:
+        return node
+    return node.rebuild(tuple(_with_arguments(child, arguments) for child in node.children))
+
+
+class ArticulatedLetter(Symbol):
+    """A letter of articulated bodies, which may be that of another inertia: `psi[M + M_a]`."""
+
+    def __getitem__(self, inertia: Node | tuple[Node, Node | int]) -> Symbol:
+        """The same letter of H phi W phi* H* + N: `D[W]` with the rotors Jm for N, or `D[W, N]`."""
+        from phipsi.algebra.rewriting.inertia import of_inertia
+
+        return of_inertia(self, *(inertia if isinstance(inertia, tuple) else (inertia,)))
+
 
 class MachineLetter(Symbol):
-    """A letter of the user's whose blocks a function tells, body by body. Made by `letter`.
+    """A letter whose blocks a function tells, body by body. Made by `letter`.
 
     Attributes:
         blocks: of a body and its joint, and of the joint's coordinates where they vary.
@@ -49,16 +109,12 @@ class MachineLetter(Symbol):
         symmetric: bool = False,
         positive: bool = False,
         varies: bool = False,
+        record: Letter = UNKNOWN,
     ):
-        fields = (name, source, target, blocks, symmetric, positive, varies)
+        fields = (name, source, target, blocks, symmetric, positive, varies, record)
         self._settle(fields, source, target, Causality.MEMORYLESS)
-        self.__dict__.update(name=name, arguments=(), definition=None, free=False)
+        self.__dict__.update(name=name, arguments=(), definition=None, free=False, record=record)
         self.__dict__.update(blocks=blocks, symmetric=symmetric, positive=positive, varies=varies)
-
-    @property
-    def meaning(self) -> str:
-        """The first line of what the function says of itself."""
-        return (getdoc(self.blocks) or "").partition("\n")[0]
 
     def __reduce__(self) -> Any:
         """By the name of the letter or of its function; a function without one stays here."""
@@ -79,6 +135,9 @@ def _named(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
+# -- the door ------------------------------------------------------------------------------
+
+
 def letter(
     name: str,
     source: Space | str,
@@ -88,8 +147,11 @@ def letter(
     symmetric: bool = False,
     positive: bool = False,
     varies: bool = False,
+    causality: Causality = Causality.MEMORYLESS,
+    alphabet: Alphabet | None = None,
+    **facts: Any,
 ) -> Any:
-    """A block-diagonal operator, or a vector, whose blocks belong to the machine, as those of M do.
+    """A letter whose value belongs to the machine, as that of M does.
 
     `blocks(body, joint)` returns the block of a body, in its link frame, or of its joint: a
     matrix, or a number for that number times the identity; of a vector a list of numbers. It
@@ -107,12 +169,16 @@ def letter(
         positive: whether blocks are symmetric and have no negative eigenvalue; then nothing
             has to be exchanged when they are factored.
         varies: whether blocks depend on q.
+        causality: of a letter that is more than its blocks.
+        alphabet: where the letter is found by its name; a user's own is passed to `parse`.
+        facts: whatever else is known of it, see `alphabet.Letter`: `mechanics="..."` says what
+            it means, `look="cal:M"` how it is printed, `flops=42` what it costs.
 
     Returns:
         The letter.
 
     Raises:
-        InputError: a name that is taken, blocks that cannot be called.
+        InputError: a name that is none, blocks that cannot be called.
         SpaceError: spaces that have no blocks opposite each other.
 
     >>> from phipsi.operators import Mass
@@ -120,32 +186,42 @@ def letter(
     >>> (Mass + 0.001 * D_j).inv
     (Mass + 0.001 * D_j).inv
     """
-    if blocks is None:
-        how = {"symmetric": symmetric, "positive": positive, "varies": varies}
-        return lambda function: letter(name, source, target, function, **how)
     start, end = as_space(source), as_space(target)
+    symmetric = bool(symmetric or positive)
+    if symmetric and start is not end:
+        raise SpaceError(f"{name} cannot be symmetric: it maps {start} to {end}")
+    how = {"symmetric": symmetric, "positive": bool(positive), "alphabet": alphabet, **facts}
+    if blocks is None and alphabet is not None:
+        record = Letter(own_name(name), **how)
+        return entered(_kind(record)(name, start, end, causality, record=record))
+    if blocks is None:
+        return lambda function: letter(
+            name, source, target, function, varies=varies, causality=causality, **how
+        )
     if end not in (BODY, JOINT) or start not in (BODY, JOINT, SCALAR):
         raise SpaceError(
             f"cannot make the letter {name} from {start} to {end}: a body has no such block\n"
             "  blocks of the machine map between bodies and joints; a vector of these maps from "
             "scalar space; see also operator(...), whose value is passed"
         )
-    if (symmetric or positive) and start is not end:
-        raise SpaceError(f"{name} cannot be symmetric: it maps {start} to {end}")
     if not callable(blocks) or not isinstance(blocks, Hashable):
         raise InputError(
             f"the letter {name} needs a function of a body and its joint, got {blocks!r}"
         )
-    flags = symmetric or positive, positive, varies
-    return MachineLetter(own_name(name), start, end, blocks, *map(bool, flags))
+    if not facts.get("mechanics"):
+        how["mechanics"] = (getdoc(blocks) or "").partition("\n")[0]
+    record, flags = Letter(own_name(name), **how), (symmetric, bool(positive), bool(varies))
+    return entered(MachineLetter(name, start, end, blocks, *flags, record))
 
 
-def define(name: str, formula: Node) -> Symbol:
+def define(name: str, formula: Node, *, alphabet: Alphabet | None = None, **facts: Any) -> Symbol:
     """A letter that stands for a formula, as Mass stands for H phi M phi* H* + Jm.
 
     Args:
         name: of the letter.
         formula: of letters; those with values to be passed keep asking for them.
+        alphabet: where the letter is found by its name; a user's own is passed to `parse`.
+        facts: whatever else is known of it; see `alphabet.Letter`.
 
     Returns:
         The letter; `letter.definition` is the formula.
@@ -161,5 +237,38 @@ def define(name: str, formula: Node) -> Symbol:
         raise InputError(
             f"the letter {name}: the space of `{formula}` is open; compose it with an operator"
         )
-    what = own_name(name), formula.source, formula.target, formula.causality
-    return Symbol(*what, definition=formula)
+    record = _record(name, alphabet, facts)
+    what = name, formula.source, formula.target, formula.causality
+    return entered(_kind(record)(*what, definition=formula, record=record))
+
+
+def given(
+    name: str,
+    source: Space,
+    target: Space,
+    causality: Causality = Causality.MEMORYLESS,
+    *,
+    alphabet: Alphabet | None = None,
+    **facts: Any,
+) -> Symbol:
+    """A letter whose value is passed at evaluation; see `operators.operator` and `.vector`."""
+    record = _record(name, alphabet, facts)
+    return entered(Symbol(name, source, target, causality, free=True, record=record))
+
+
+def entered(symbol: Symbol) -> Any:
+    """A letter that its alphabet knows from here on."""
+    if symbol.record.alphabet is not None:
+        symbol.record.alphabet.letters[symbol.name] = symbol
+    return symbol
+
+
+def _record(name: str, alphabet: Alphabet | None, facts: dict[str, Any]) -> Letter:
+    own_name(name)
+    return Letter(name, alphabet, **facts) if facts or alphabet is not None else UNKNOWN
+
+
+def _kind(record: Letter) -> type[Symbol]:
+    if record.articulated:
+        return ArticulatedLetter
+    return CallableLetter if record.of else Symbol

@@ -20,17 +20,13 @@ from phipsi.algebra.node import (
     scale,
     transpose,
 )
-from phipsi.algebra.own import MachineLetter
 
-SELF_ADJOINT = {"M", "P", "R", "D", "Jm", "Y", "Mass", "Omega"}  # letters that are their own star
 SWAPPED = {"S": "cross", "cross": "S", "Q": "Q"}  # S[x]* = -x~, Q[x]* = -Q[x]
 
 
 def is_self_adjoint(letter: Symbol) -> bool:
     """Whether a letter is its own star: M and the like, and a user's that was said to be."""
-    if isinstance(letter, MachineLetter):
-        return letter.symmetric
-    return letter.name in SELF_ADJOINT and not letter.free
+    return letter.record.symmetric
 
 
 def star_of_letter(letter: Symbol) -> Node:

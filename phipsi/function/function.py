@@ -26,7 +26,7 @@ from phipsi.lowering.inputs import (
     checked_points,
     in_blocks,
 )
-from phipsi.lowering.letters import OF_A_JOINT, OF_SPEEDS, SPATIAL, joint_axis
+from phipsi.lowering.letters import SPATIAL, joint_axis
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Program
@@ -82,7 +82,7 @@ class Function(ArrayFunction):
         free, points = [x.name for x in program.free], ["points"] if self._passes_points else []
         self.inputs = ("q", "v", *free, *points, *parameters)
         self.outputs = tuple(map(str, expressions))
-        self._has_speeds = any(x.name in OF_SPEEDS for x in self._letters)
+        self._has_speeds = any(x.record.of_speeds for x in self._letters)
         self._machine = Machine(model, program.shifted, self._parameters)
         arrays_only = not any(map(in_blocks, program.free))
         is_direct = arrays_only and not list(self._at_points())
@@ -313,7 +313,7 @@ def check_letters(model: Model, letters: Sequence[Symbol]) -> None:
     check_spaces(letters)
     check_names(letters)
     for letter in letters:
-        if letter.name in OF_A_JOINT and not letter.free:
+        if letter.record.of == "joint":
             joint_axis(model, *letter.arguments)
         elif POINTS in (letter.source, letter.target) and letter.arguments:
             for point in checked_points(letter.arguments):

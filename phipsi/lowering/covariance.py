@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from phipsi.algebra import alphabet
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import (
     Bracket,
@@ -35,18 +36,10 @@ from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY
 
 FORCE, MOTION = 0, 1
-NAMES = {FORCE: "force", MOTION: "motion"}
+NAMES = {FORCE: alphabet.FORCE, MOTION: alphabet.MOTION}
+KINDS = {name: kind for kind, name in NAMES.items()}
 DUAL = {"force": "motion", "motion": "force"}
 
-# (target, source) of each letter, where they are body space
-LETTERS: dict[str, tuple[int | None, int | None]] = {
-    **dict.fromkeys(("H", "H_dot"), (None, FORCE)),
-    **dict.fromkeys(("M", "P", "R", "P_plus"), (FORCE, MOTION)),
-    **dict.fromkeys(("phi", "psi", "E_phi", "tau_bar", "HH_delta"), (FORCE, FORCE)),
-    **dict.fromkeys(("G", "B", "b"), (FORCE, None)),
-    **dict.fromkeys(("E", "a", "Gamma_delta", "axis"), (MOTION, None)),
-    "Y": (MOTION, FORCE),
-}
 BRACKETS = {  # (argument, target, source)
     "S": (MOTION, FORCE, FORCE),
     "cross": (MOTION, MOTION, MOTION),
@@ -219,12 +212,11 @@ def _letter_ends(
         return t, s
     if BODY not in (node.target, node.source):
         return t, s
-    if node.name not in LETTERS:
+    if node.record.carries is None:
         raise NotCovariantError
-    target, source = LETTERS[node.name]
-    for wire, kind in ((t, target), (s, source)):
+    for wire, kind in zip((t, s), node.record.carries, strict=True):
         if kind is not None:
-            wires.fix(wire, kind)
+            wires.fix(wire, KINDS[kind])
     for family in node.arguments:
         if isinstance(family, Family):
             wires.fix(visit(family.L)[1], FORCE)

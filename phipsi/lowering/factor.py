@@ -93,7 +93,7 @@ def _open_free_joints(merged: dict[Node, list[tuple[float, Node | None]]]) -> No
     """tau_bar w beside G T becomes w + G (T - L w), and tau_bar* y beside L* n likewise."""
     for head in list(merged):
         letter, star = (head.children[0], True) if isinstance(head, Transpose) else (head, False)
-        if not isinstance(letter, Symbol) or letter.name != "tau_bar":
+        if not isinstance(letter, Symbol) or letter.record is not op.tau_bar.record:
             continue
         family = family_of(letter)
         G, L = family.letter(op.G), family.L

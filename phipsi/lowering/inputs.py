@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.operators import LETTERS
 from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import (
     BASE,
@@ -29,7 +28,7 @@ from phipsi.algebra.spaces import (
 )
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError, name_choices
-from phipsi.lowering.letters import OF_SPEEDS, PLACE, SPATIAL
+from phipsi.lowering.letters import PLACE, SPATIAL
 from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.sides import check_point_counts
 from phipsi.model.configuration import (
@@ -73,7 +72,7 @@ class Inputs:
         check_names(self.letters)
         self.q = check_configuration(model, "q", q)
         self.v = None if v is None else check_speeds(model, "v", v)
-        if self.v is None and any(letter.name in OF_SPEEDS for letter in self.letters):
+        if self.v is None and any(letter.record.of_speeds for letter in self.letters):
             raise InputError(f"`{self.text}` depends on the speeds: pass v=...")
         self.points: tuple[Point, ...] = () if points is None else checked_points(points)
         self.point_counts = self._count_points(points is not None)
@@ -255,7 +254,7 @@ def check_apart(parameters: Parameters, letters: Sequence[Symbol]) -> None:
 
 def check_names(letters: Sequence[Symbol]) -> None:
     """InputError where letters of the user's share a name."""
-    by_name([x for x in letters if x.free or x.name not in LETTERS])
+    by_name([x for x in letters if x.free or x.record.alphabet is None])
 
 
 def by_name(letters: Sequence[Symbol]) -> dict[str, Symbol]:

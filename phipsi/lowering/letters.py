@@ -31,9 +31,6 @@ SPATIAL = len(VELOCITY)  # size of the base's and of a point's block; a body bri
 PLACE = 12  # size of a pose: nine numbers of R, three of the origin
 
 LETTERS: dict[str, Callable[..., np.ndarray]] = {}
-# The primitive letters that need v.
-OF_A_JOINT = {op.HH.name, op.HH_s.name, op.HH_delta.name, op.Gamma_delta.name}
-OF_SPEEDS = {x.name for x in (op.beta, op.a, op.b, op.c, op.H_dot)}
 
 
 class Kinematics:
@@ -414,7 +411,7 @@ def _(m: DenseMachine) -> np.ndarray:
 
 def speeds(m: DenseMachine, k: int) -> np.ndarray:
     """beta(k) as a column."""
-    assert m.v is not None, "checked before evaluation, by OF_SPEEDS"
+    assert m.v is not None, "checked before evaluation, by `of_speeds`"
     return m.array([[x] for x in joint_speeds(m.model.joints[k], m.v)])
 
 

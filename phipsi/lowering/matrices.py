@@ -437,7 +437,7 @@ def _take_side(atoms: tuple[Node, ...], space: Space) -> tuple[Side, tuple[Node,
 def _is_letter(node: Node, letter: Symbol) -> bool:
     """Whether a node is a letter, or its star, whatever its arguments."""
     node = node.children[0] if isinstance(node, Transpose) else node
-    return isinstance(node, Symbol) and node.name == letter.name and not node.free
+    return isinstance(node, Symbol) and node.record is letter.record
 
 
 def _column_space(side: Side) -> Space:

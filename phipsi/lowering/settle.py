@@ -17,6 +17,7 @@ from collections.abc import Callable
 from functools import reduce
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import FORCE, MOTION, Letter
 from phipsi.algebra.families import MASS, Family, family_of
 from phipsi.algebra.node import (
     Diagonal,
@@ -170,7 +171,9 @@ PLAIN_PAIRS = {  # where no joint follows another
     (op.S_q, op.S_q.T): Identity(JOINT),
     (op.S_q.T, op.S_q): Identity(COORDINATES),
 }
-P_PLUS = Symbol("P_plus", BODY, BODY)  # tau_bar P, which has zeros that tau_bar and P have not
+P_PLUS = Symbol(  # tau_bar P, which has zeros that tau_bar and P have not
+    "P_plus", BODY, BODY, record=Letter("P_plus", symmetric=True, carries=(FORCE, MOTION))
+)
 
 
 def _relieved(node: Node) -> Node:
@@ -181,8 +184,9 @@ def _relieved(node: Node) -> Node:
         if isinstance(right, Transpose) and isinstance(left, Symbol):
             left, right = right.children[0], left
         if isinstance(left, Symbol) and isinstance(right, Symbol):
-            names = left.name, right.name
-            if names == ("tau_bar", "P") and left.arguments == right.arguments:
+            records = left.record, right.record
+            is_pair = records == (op.tau_bar.record, op.P.record)
+            if is_pair and left.arguments == right.arguments:
                 factors[i : i + 2] = [family_of(left).letter(P_PLUS)]
                 return _relieved(reduce(compose, factors))
     return node
@@ -199,7 +203,7 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
         return op.I.at(BODY) - step
     if isinstance(node, Transpose):  # of a letter
         return transposed(inverse(node.children[0], plain))
-    if isinstance(node, Symbol) and node.name == "X" and not node.free:
+    if isinstance(node, Symbol) and node.record.orthogonal:
         return transposed(node)
     match node:
         case Identity() | Inverse():

@@ -30,17 +30,7 @@ from phipsi.algebra.node import (
 from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, Causality, Space
 
-OWN_STARS = {"P_plus"}  # letters of the lowering that are their own star
-
-
 # -- stars -----------------------------------------------------------------------------
-
-
-def is_self_adjoint(letter: Symbol) -> bool:
-    """Whether a letter is its own star, one that only the lowering knows among them."""
-    if isinstance(letter, MachineLetter) or letter.free:
-        return stars.is_self_adjoint(letter)
-    return letter.name in OWN_STARS or stars.is_self_adjoint(letter)
 
 
 def transposed(node: Node) -> Node:
@@ -49,7 +39,7 @@ def transposed(node: Node) -> Node:
 
 
 def _star_of_letter(letter: Symbol) -> Node:
-    if is_self_adjoint(letter):
+    if letter.record.symmetric:
         return letter
     if letter.free or isinstance(letter, MachineLetter):
         return transpose(letter)
@@ -142,7 +132,7 @@ def _reads_alike(node: Node) -> bool:
             outer = zip(factors[:middle], reversed(factors[-middle:]), strict=True)
             mirrored = middle and all(x == transposed(y) for x, y in outer)
             return bool(mirrored) and (not odd or is_symmetric(factors[middle]))
-        case Symbol() if is_self_adjoint(node):
+        case Symbol() if node.record.symmetric:
             return True
         case Symbol() if node.name == "loaded" and node.arguments:
             return is_symmetric(node.arguments[1])
@@ -156,10 +146,8 @@ def is_positive(node: Node) -> bool:
     Then LDL' needs no pivoting.
     """
     match node:
-        case MachineLetter():
-            return node.positive
         case Symbol():
-            return node.name in ("M", "P", "R", "D", "Jm", "Y") and not node.free
+            return node.record.positive
         case Identity():
             return True
         case Sum():

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import MOTION, Letter
 from phipsi.algebra.families import family_of
 from phipsi.algebra.node import Bracket, Node, Symbol
-from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR
 from phipsi.errors import LoweringError
 from phipsi.lowering import recursions
 from phipsi.lowering.lower import (
@@ -372,7 +373,10 @@ def _(low: Lowering, letter: Symbol) -> Slot:
 # -- sensitivities ---------------------------------------------------------------------
 
 
-@vector(Symbol("axis", BODY, BODY))
+AXIS = Letter("axis", carries=(MOTION, None))
+
+
+@vector(Symbol("axis", SCALAR, BODY))
 def _(low: Lowering, letter: Symbol) -> Slot:
     """H*(i) e_a at body i, zero elsewhere."""
     return low.emit("axis", (recursions.joint_map(low),), VECTOR_OF[BODY], letter.arguments)
@@ -380,7 +384,7 @@ def _(low: Lowering, letter: Symbol) -> Slot:
 
 def _pick_off(letter: Symbol) -> Node:
     """HH, HH_s, HH_delta as S[h], h the axis turned outward [000 (2.12), (2.13)]."""
-    at_joint = Symbol("axis", op.beta.source, BODY, arguments=letter.arguments)
+    at_joint = Symbol("axis", SCALAR, BODY, arguments=letter.arguments, record=AXIS)
     turned = (op.I - op.S.T).inv @ at_joint
     which = {"HH_delta": at_joint, "HH": turned, "HH_s": turned - at_joint}
     return Bracket("S", settle(which[letter.name]))

@@ -257,7 +257,7 @@ def _count_recursions(node: Node) -> int:
 def _family_of_gain(atom: Node) -> Family | None:
     """The family that an atom is the gain G of, or its star."""
     letter = atom.children[0] if isinstance(atom, Transpose) else atom
-    is_gain = isinstance(letter, Symbol) and letter.name == op.G.name and not letter.free
+    is_gain = isinstance(letter, Symbol) and letter.record is op.G.record
     return family_of(letter) if is_gain and isinstance(letter, Symbol) else None
 
 

@@ -32,6 +32,6 @@ def of_inertia(letter: Symbol, *given: Node | int) -> Symbol:
             )
     is_zero = isinstance(N, Scaled) and N.factor == 0
     family = Family(op.H, op.E_phi, tidied(W.at(BODY)), None if is_zero else tidied(N.at(JOINT)))
-    if letter.name in (op.K.name, op.psi.name):
+    if letter.record in (op.K.record, op.psi.record):
         return getattr(family, letter.name) if family != MASS else letter
     return family.letter(letter)

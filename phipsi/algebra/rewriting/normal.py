@@ -104,7 +104,7 @@ def inverted(node: Node) -> Node:
             return scale(invert(node.factor), inverted(node.children[-1]))
         case Product() if all(x.is_square and not x.is_scalar for x in node.factors):
             return _product(inverted(x) for x in reversed(node.factors))
-        case Symbol() if node.name == "X" and not node.free:  # a turn
+        case Symbol() if node.record.orthogonal:  # a turn
             return starred(node)
         case _:
             return invert(node)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import Letter
 from phipsi.algebra.node import (
     Bracket,
     Diagonal,
@@ -97,24 +99,11 @@ def within_reach(new: Price, best: Price) -> bool:
 
 # -- flops of one body -------------------------------------------------------------------
 
-STEP = 32  # phi(p,k) x
-MEMORYLESS = {  # a letter times a vector
-    "H": 0, "M": 42, "Jm": 1, "D": 1, "P": 66, "R": 42, "G": 6, "tau": 12, "tau_bar": 12, "Y": 66,
-    "Delta_phi": 12, "B": 12, "X": 30, "HH": 18, "HH_s": 18, "HH_delta": 18, "Gamma_delta": 12,
-}  # fmt: skip
-CARRIED = {  # the same, from body to body
-    "E_phi": STEP, "S": 18, "K": STEP + 6, "E_psi": STEP + 12, "phi": STEP + 6, "psi": STEP + 18,
-    "phi_tilde": STEP + 6, "psi_tilde": STEP + 18, "E": 1,
-}  # fmt: skip
 INWARD, OUTWARD = 0, 1
-RECURSIONS = {  # what is computed once for every body, and in which direction
-    "P": (220, INWARD), "R": (60, INWARD), "Y": (200, OUTWARD), "V": (36, OUTWARD),
-    "pose": (50, OUTWARD),
-}  # fmt: skip
-ARTICULATED = {"P", "D", "G", "K", "tau", "tau_bar", "psi", "psi_tilde", "E_psi", "Y"}
-OF_VELOCITIES = {"a": 6, "b": 60, "c": 12, "H_dot": 6}
+BRACKET = 18  # S[x] y and the like
 OTHERS = {BODY: 66, POINTS: 66, JOINT: 1}  # a letter of which nothing is known, a small solve
 SMALL_SYSTEM = 72  # of six equations
+FOLLOWED = {letter.name: letter for letter in (op.P, op.V)}  # whose recursions others need
 
 
 class Level(NamedTuple):
@@ -189,10 +178,11 @@ class _Reading:
             return GIVEN
         if node.definition is not None:
             return self.vector(tidied(node.definition))
-        if node.name in OF_VELOCITIES:
-            self.flops += OF_VELOCITIES[node.name]
-            return self._recursion("V")
-        return self._recursion(node.name) if node.name in RECURSIONS else GIVEN
+        record = node.record
+        if record.recursion is not None:
+            return self._recursion(node)
+        self.flops += record.flops or 0
+        return self._followed(record)
 
     def _chain(self, factors: tuple[Node, ...]) -> Level:
         """A product with a vector, or with a scalar."""
@@ -204,15 +194,20 @@ class _Reading:
             self._known[key] = self.applied(factors[0], known, factors[1:])
         return self._known[key]
 
-    def _recursion(self, name: str) -> Level:
-        key = "recursion", name
+    def _recursion(self, letter: Symbol) -> Level:
+        """What is computed once for every body."""
+        key = "recursion", letter.record
         if key not in self._known:
-            flops, direction = RECURSIONS[name]
+            assert letter.record.recursion is not None
+            flops, is_inward = letter.record.recursion
             self.flops += flops
-            self._known[key] = self._sweep(
-                direction, self._recursion("P") if name == "Y" else GIVEN
-            )
+            after = self._followed(letter.record)
+            self._known[key] = self._sweep(INWARD if is_inward else OUTWARD, after)
         return self._known[key]
+
+    def _followed(self, record: Letter) -> Level:
+        """When the recursion is known that a letter needs."""
+        return self._recursion(FOLLOWED[record.follows]) if record.follows else GIVEN
 
     # -- operators -----------------------------------------------------------------------
 
@@ -239,7 +234,7 @@ class _Reading:
             case Inverse():
                 return self._inverse(head.children[0], known)
             case Bracket():
-                self.flops += MEMORYLESS["HH"]
+                self.flops += BRACKET
                 return known | self.vector(head.children[0])
             case Diagonal():
                 self.flops += OTHERS[BODY]
@@ -259,21 +254,18 @@ class _Reading:
         if SCALAR in (letter.source, letter.target):  # x* y, or a vector times a scalar
             self.flops += 2 * _size(letter.target)
             return known | self.vector(letter)
-        if not letter.free:
-            if letter.name in ARTICULATED:
-                known |= self._recursion("P")
-            if letter.name in RECURSIONS:
-                known |= self._recursion(letter.name)
-            if letter.name in OF_VELOCITIES:
-                known |= self._recursion("V")
-            if letter.name in CARRIED:
-                self.flops += CARRIED[letter.name]
-                inward = (letter.causality is Causality.CAUSAL) is not star
-                return self._sweep(INWARD if inward else OUTWARD, known)
-            if letter.definition is not None and letter.name not in MEMORYLESS:
-                meant = letter.definition.T if star else letter.definition
-                return self.applied(tidied(meant), known, rest)
-        self.flops += MEMORYLESS.get(letter.name, OTHERS.get(letter.target, 1))
+        record = letter.record
+        known |= self._followed(record)
+        if record.recursion is not None:
+            known |= self._recursion(letter)
+        if record.flops is not None and letter.causality is not Causality.MEMORYLESS:
+            self.flops += record.flops
+            inward = (letter.causality is Causality.CAUSAL) is not star
+            return self._sweep(INWARD if inward else OUTWARD, known)
+        if letter.definition is not None and record.flops is None:
+            meant = letter.definition.T if star else letter.definition
+            return self.applied(tidied(meant), known, rest)
+        self.flops += OTHERS.get(letter.target, 1) if record.flops is None else record.flops
         return known
 
     def _inverse(self, operand: Node, known: Level) -> Level:

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from phipsi.algebra import operators as op
 from phipsi.algebra.identities.equation import Condition, Equation
 from phipsi.algebra.node import Identity, Inverse, Node, Root, Sum, Symbol, Transpose, scale
 from phipsi.algebra.rewriting.collect import forms_of
@@ -25,9 +24,6 @@ from phipsi.algebra.rewriting.normal import (
 )
 from phipsi.algebra.spaces import Causality
 from phipsi.algebra.stars import starred
-
-SHORTHANDS = {x.name for x in (op.J, op.Mass, op.C, op.alpha, op.f, op.Omega)}
-BOTH_WAYS = {op.phi_tilde.name, op.psi_tilde.name}
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,7 @@ def _is_worth_trying(rule: Rule) -> bool:
     if not isinstance(letter, Symbol):
         return True
     is_definition = letter.definition is not None and tidied(letter.definition) == rule.right
-    return letter.name in BOTH_WAYS or (is_definition and is_shorthand(letter))
+    return letter.record.both_ways or (is_definition and is_shorthand(letter))
 
 
 def _is_inverse_of_blocks(node: Node) -> bool:
@@ -105,7 +101,7 @@ def is_shorthand(letter: Symbol) -> bool:
     """Whether a letter is only short for what it is made of."""
     if letter.definition is None:
         return False
-    return letter.name in SHORTHANDS or letter.name not in op.LETTERS
+    return letter.record.shorthand or letter.record.alphabet is None
 
 
 def plain(letter: Node | str) -> Node | str:

@@ -25,7 +25,7 @@ class _Latex(Notation):
     diagonal = r"\operatorname{blockdiag}\left(", r"\right)"
 
     def letter(self, node: Symbol) -> str:
-        name = spelling.in_latex(node.name)
+        name = spelling.in_latex(node.record.look or node.name)
         if not node.arguments:
             return name
         written = list(map(arguments.in_latex, node.arguments))
@@ -67,7 +67,7 @@ def _is_indexed(node: Node) -> bool:
     """Whether a letter has its arguments above: the joint of a pick-off operator, and its speed."""
     return (
         isinstance(node, Symbol)
-        and node.name in ("HH", "HH_s", "HH_delta", "Gamma_delta")
+        and node.record.of == "joint"
         and bool(node.arguments)
         and all(isinstance(x, str) or (type(x) is int and x >= 0) for x in node.arguments)
     )

@@ -11,34 +11,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from phipsi.algebra.node import Bracket, Node, Opener, Symbol
-from phipsi.algebra.operators import LETTERS
+from phipsi.algebra.alphabet import letters_in
+from phipsi.algebra.node import Bracket, Identity, Node, Opener, Symbol
+from phipsi.algebra.own import ArticulatedLetter, CallableLetter
 from phipsi.algebra.spaces import BODY
 from phipsi.algebra.text.place import shortened
 from phipsi.algebra.text.spelling import Spelled, spell
 from phipsi.errors import InputError, name_choices
 
-PICK_OFFS = ("HH", "HH_s", "HH_delta", "Gamma_delta")
 LONGEST_RUN = 80  # signs of letters without a blank
 FUNCTIONS = ("inv", "sqrt", "transpose", "blockdiag")
-
-# The papers' letters where they are not ours: docs/notation.md has the table.
-PAPERS = {
-    "cal:M": "Mass",  # [000], [001 (22)], [002 (2.5)], [003 (3)], [004-I (3.20)]
-    "cal:C": "C",  # [000], [002 (2.5)], [003 (4)]
-    "cal:E_phi": "E_phi",  # [000 (1.4)], [002 (2.3)]
-    "cal:E_psi": "E_psi",  # [002 (3.2)], [003 (10)]
-    "cal:S": "S",  # S[z], [000 (2.7)]
-    "cal:Q": "Q",  # Q[z], [000 (2.8)]
-    "bb:S": "S",  # the shift, [000 sec. 2.1]
-    "bb:H": "HH",  # [000 (2.12), (2.13)]
-    "bb:H_s": "HH_s",
-    "bb:H_delta": "HH_delta",
-    "Upsilon": "Y",  # [002 (A.3)]
-    "theta_dot": "beta",  # [000], [001], [003], [004]
-    "theta_ddot": "beta_dot",
-    "J_m": "Jm",
-}
 
 # Letters that mean different things in different papers, or that are written out here.
 ADVICE = {
@@ -59,17 +41,17 @@ ADVICE = {
 
 def takes_arguments(value: object) -> bool:
     """Whether a letter may have arguments: B, J, X, c of points; HH of joints."""
-    return isinstance(value, type(LETTERS["B"]))
+    return isinstance(value, CallableLetter)
 
 
 def is_articulated(value: object) -> bool:
     """Whether a letter may be of another inertia: P, D, G, K, tau_bar and psi."""
-    return isinstance(value, type(LETTERS["P"]))
+    return isinstance(value, ArticulatedLetter)
 
 
 def is_pick_off(value: object) -> bool:
     """Whether a letter is of a joint, which LaTeX has above it."""
-    return takes_arguments(value) and isinstance(value, Symbol) and value.name in PICK_OFFS
+    return isinstance(value, CallableLetter) and value.record.of == "joint"
 
 
 class Found(NamedTuple):
@@ -89,15 +71,22 @@ class Names:
     """The names that an expression may be made of.
 
     Args:
-        symbols: the user's own, by name or alone.
+        symbols: the user's own, by name or alone; they come before letters of the same name.
+        alphabet: whose letters are known besides those of the papers, and before them.
     """
 
-    def __init__(self, symbols: Mapping[str, Node] | Iterable[Symbol] = ()):
+    def __init__(
+        self, symbols: Mapping[str, Node] | Iterable[Symbol] = (), alphabet: str | None = None
+    ):
         own = dict(_named(symbols))
-        self._exact = own
+        letters = letters_in(*(() if alphabet is None else (alphabet,)))
+        self._exact, self._letters = own, letters
         self._known: dict[str, Node | Opener | str] = {name: name for name in FUNCTIONS}
-        self._known |= {name: LETTERS[letter] for name, letter in PAPERS.items()}
-        self._known |= LETTERS
+        for letter in letters.values():
+            assert isinstance(letter, (Symbol, Identity, Opener))
+            looks = (letter.record.look, *letter.record.also)
+            self._known |= {look: letter for look in looks if look}
+        self._known |= letters
         self._known |= {spell(name).text: value for name, value in own.items()}
         self._known |= own
         self._longest = max(map(len, self._known))
@@ -181,7 +170,7 @@ class Names:
         name = shortened(written)
         if text in ADVICE:
             return f"no letter {name!r}; {ADVICE[text]}, or pass your own by symbols=[...]"
-        valid = list(dict.fromkeys([*self._exact, *LETTERS, *FUNCTIONS]))
+        valid = list(dict.fromkeys([*self._exact, *self._letters, *FUNCTIONS]))
         return f"no letter {name!r}; {name_choices(text, valid)}. Pass your own by symbols=[...]"
 
 
@@ -200,7 +189,7 @@ def _named(symbols: Mapping[str, Node] | Iterable[Symbol]) -> Iterator[tuple[str
         name = given if is_mapping else value.name  # type: ignore[attr-defined]
         if not isinstance(name, str) or not name.isidentifier():
             raise InputError(f"symbols: expected a name that is an identifier, got {name!r}")
-        if LETTERS.get(name, value) != value or name in FUNCTIONS:
+        if name in FUNCTIONS:
             raise InputError(f"symbols: the name {name!r} has a meaning already; choose another")
         if seen.setdefault(name, value) != value:
             raise InputError(f"symbols: two different symbols are called {name!r}")

@@ -137,7 +137,8 @@ class Notation(ABC):
 
     def _of_inertia(self, node: Symbol, inertia: tuple[Node | int, ...]) -> Pieces:
         """psi[M + M_a], D[M, N]: a letter of another inertia, or of another term of joints."""
-        pieces: list[str | Node] = [self.letter(Symbol(node.name, node.source, node.target)), "["]
+        bare = Symbol(node.name, node.source, node.target, record=node.record)
+        pieces: list[str | Node] = [self.letter(bare), "["]
         for part in inertia:
             pieces += (part if isinstance(part, Node) else str(part), ", ")
         return *pieces[:-1], "]"

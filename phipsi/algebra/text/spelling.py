@@ -43,17 +43,6 @@ ACCENTS = {
 MARKS = {signs[0]: accent for accent, signs in ACCENTS.items()}
 STYLES = {"cal": "mathcal", "bb": "mathbb"}
 
-# Letters of the algebra that look other than their names: the papers' own look.
-LOOKS = {
-    "Mass": "cal:M",
-    "E_phi": "cal:E_phi",
-    "E_psi": "cal:E_psi",
-    "HH": "bb:H",
-    "HH_s": "bb:H_s",
-    "HH_delta": "bb:H_delta",
-    "Y": "Upsilon",
-    "Jm": "J_m",
-}
 _SCRIPT = {"E": "ℰ", "M": "ℳ", "H": "ℋ", "S": "𝒮", "Q": "𝒬", "C": "𝒞"}
 _DOUBLE = {"H": "ℍ", "S": "𝕊"}
 
@@ -114,12 +103,12 @@ def is_sign_of_a_name(sign: str) -> bool:
 
 
 def in_unicode(name: str) -> str:
-    """A name with Greek letters and accents where it has any.
+    """A name, spelled out, with Greek letters and accents where it has any.
 
-    >>> in_unicode("Lambda_c"), in_unicode("x_dot"), in_unicode("Mass"), in_unicode("alphabet")
+    >>> in_unicode("Lambda_c"), in_unicode("x_dot"), in_unicode("cal:M"), in_unicode("alphabet")
     ('Λ_c', 'ẋ', 'ℳ', 'alphabet')
     """
-    base, accents, rest = _parts(LOOKS.get(name, name))
+    base, accents, rest = _parts(name)
     if not base:
         return name
     text = _letter(base)
@@ -131,12 +120,12 @@ def in_unicode(name: str) -> str:
 
 
 def in_latex(name: str) -> str:
-    r"""A name in LaTeX: one letter with accents and subscripts, or an upright word.
+    r"""A name, spelled out, in LaTeX: one letter with accents and subscripts, or an upright word.
 
     >>> print(in_latex("Lambda_c"), in_latex("x_dot"), in_latex("speed_of_tool"), in_latex("_x"))
     \Lambda_{c} \dot{x} \mathrm{speed}_{\mathrm{of},\mathrm{tool}} \mathrm{\_x}
     """
-    base, accents, rest = _parts(spell(LOOKS.get(name, name)).text)
+    base, accents, rest = _parts(spell(name).text)
     if not base:
         return f"\\mathrm{{{escape(name)}}}"
     word, digits = _numbered(base)

@@ -35,7 +35,7 @@ class _Unicode(Notation):
     diagonal = "blockdiag(", ")"
 
     def letter(self, node: Symbol) -> str:
-        name = spelling.in_unicode(node.name)
+        name = spelling.in_unicode(node.record.look or node.name)
         if not node.arguments:
             return name
         return f"{name}({', '.join(map(arguments.in_unicode, node.arguments))})"

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from phipsi.algebra.alphabet import Letter
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import Node
 from phipsi.algebra.own import MachineLetter
@@ -58,6 +59,8 @@ def _parts(x: Any, known: dict[Node, bytes]) -> Parts:
         return ("space", x.name, x.size)
     if isinstance(x, Enum):
         return (type(x).__name__, x.name)
+    if isinstance(x, Letter):
+        return ("letter", None if x.alphabet is None else x.alphabet.name, x.name)
     if isinstance(x, Family):
         return ("family", *(_parts(y, known) for y in (x.L, x.E, x.W, x.N)))
     if isinstance(x, Point):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from phipsi.algebra import operators as op
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
 from phipsi.algebra.node import Inverse, Node, Product, Symbol
 from phipsi.algebra.parse import as_expression
@@ -28,7 +29,6 @@ from phipsi.model.model import point
 BOUND = 200  # expressions that are rewritten
 NEAR = 1.1  # results this near to the best are counted by the compiler
 MOST_COUNTED = 8
-OF_THE_MACHINE = {"Jm", "P", "D", "G", "K", "tau", "tau_bar", "E_psi", "psi", "psi_tilde", "Y"}
 
 
 def derive(
@@ -232,7 +232,9 @@ def _conditions(given: Condition | str | Sequence[Condition | str]) -> list[Cond
 
 def _implied(expression: Node) -> list[Condition]:
     """An expression in which no rotor can hide is about a machine that has none."""
-    hidden = any(x.name in OF_THE_MACHINE for x in letters_of([expression]))
+    records = [x.record for x in letters_of([expression])]
+    rotors = op.Jm.record, op.P.record
+    hidden = any(x in rotors or x.follows == op.P.name for x in records)
     return [] if hidden else [Condition.NO_ROTORS]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from phipsi.algebra.alphabet import PAPERS
+from phipsi.algebra.node import Symbol
 from phipsi.algebra.text.spelling import in_unicode
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -33,7 +35,13 @@ def _spelled(text: str) -> str:
     text = re.sub(r"(?<=\w)\+(?!=)", "⁺", text)
     text = re.sub(r"\bsum_([a-z])\b", r"Σ_\1", text)
     text = re.sub(r"\beps(?=\b|_\d)", "epsilon", text)
-    return _NAME.sub(lambda x: in_unicode(x[0]), text)
+    return _NAME.sub(lambda x: in_unicode(_look(x[0])), text)
+
+
+def _look(name: str) -> str:
+    """How a name is spelled out in papers."""
+    letter = PAPERS.letters.get(name)
+    return letter.record.look or name if isinstance(letter, Symbol) else name
 
 
 def _width(text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import Letter
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import (
     Bracket,
@@ -16,17 +17,17 @@ from phipsi.algebra.node import (
     Symbol,
     Transpose,
 )
-from phipsi.algebra.operators import LETTERS, blockdiag
+from phipsi.algebra.operators import blockdiag
 from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY, JOINT, POINTS, POSE, SCALAR, Causality, Space
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import PhipsiError
 from phipsi.explain.levels.layout import paragraph, table
-from phipsi.explain.levels.meanings import OF_OTHERS, Meaning, letter_meaning
+from phipsi.explain.levels.meanings import OF_OTHERS, Meaning
 from phipsi.explain.levels.operator_form import printed
 from phipsi.lowering.settle import settle
 
-ONE_STEP = {"E_phi", "E_psi", "K", "S"}
+ONE_STEP = "at (p(k), k)"  # blocks of an operator that goes from each body to its parent
 PATTERNS = {
     Causality.MEMORYLESS: "at (k, k)",
     Causality.CAUSAL: "at (i, k), i inboard of or at k",
@@ -114,21 +115,17 @@ INTERNAL = {"P_plus", "composite", "carried", "carried_to_base", "loaded", "unit
 
 
 def _own_meaning(letter: Symbol) -> str:
-    """Of a letter of the user's: the first line of its function's docstring, if it has one."""
+    """Of a letter that nobody said the meaning of."""
     if isinstance(letter, MachineLetter):
-        return letter.meaning or "your own, told by a function of the machine"
+        return "your own, told by a function of the machine"
     return "your own, its value given"
 
 
-def _is_known(letter: Symbol) -> bool:
-    return LETTERS.get(letter.name) == letter
-
-
-def _meaning(letter: Symbol) -> Meaning | None:
-    """What a letter means; None for the user's own."""
-    if letter.free and not _is_known(letter):
-        return None
-    return letter_meaning(letter.name) if _family(letter) is None else OF_OTHERS.get(letter.name)
+def _meaning(letter: Symbol) -> Meaning | Letter | None:
+    """What a letter means; None where nobody said so."""
+    if _family(letter) is not None:
+        return OF_OTHERS.get(letter.name)
+    return letter.record if letter.record.mechanics else None
 
 
 def _definition(letter: Symbol) -> str:
@@ -137,8 +134,7 @@ def _definition(letter: Symbol) -> str:
     family = _family(letter)
     if family is not None:
         return _definition_in(family, letter)
-    meaning = _meaning(letter)
-    return meaning.formula if meaning is not None else ""
+    return letter.record.formula
 
 
 def _definition_in(family: Family, letter: Symbol) -> str:
@@ -153,12 +149,7 @@ def _definition_in(family: Family, letter: Symbol) -> str:
 def _blocks(letter: Symbol) -> str:
     if letter.source is SCALAR:
         return ""
-    meaning = None if letter.free else letter_meaning(letter.name)
-    if meaning is not None and meaning.blocks:
-        return meaning.blocks
-    if letter.name in ONE_STEP:
-        return "at (p(k), k)"
-    return PATTERNS[letter.causality]
+    return letter.record.where or PATTERNS[letter.causality]
 
 
 # -- level 3 -----------------------------------------------------------------------------------
@@ -223,11 +214,11 @@ def _nature(atom: Node, text: str, view: str) -> list[str]:
         what = "number" if atom.is_scalar else "vector"
         return [what, _source_of_vector(atom if isinstance(atom, Symbol) else None)]
     letter = atom.children[0] if isinstance(atom, Transpose) else atom
-    if isinstance(letter, Symbol) and letter.name in ONE_STEP and not letter.free:
+    if isinstance(letter, Symbol) and letter.record.where == ONE_STEP:
         to = "from each body to its parent" if atom is letter else "from each parent to its bodies"
         return [f"{atom.causality.value}, one step", to]
     way = WAYS[atom.causality]
-    if isinstance(letter, Symbol) and letter.name == op.S_q.name and not letter.free:
+    if isinstance(letter, Symbol) and letter.record is op.S_q.record:
         way = "between coordinates and joints: those that follow move with their leader"
     elif isinstance(letter, Symbol) and letter.free and atom.causality is Causality.MIXED:
         way = "as its value says"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import PAPERS, Letter
 from phipsi.algebra.node import Node, Product, Symbol
 from phipsi.algebra.spaces import COORDINATES, Space
 from phipsi.explain.levels.formula import Atom, Formula, Over, Plus, Times
-from phipsi.explain.levels.meanings import LETTERS, OF_OTHERS, ROLES, Meaning
+from phipsi.explain.levels.meanings import OF_OTHERS, ROLES, Meaning
 from phipsi.explain.levels.notation import Notation, Quantity
 
 # what the first factor of a product does to the rest
@@ -55,10 +56,12 @@ def meaning_of(notation: Notation, quantity: Quantity, view: str, form: Node | N
     if name == "A" and quantity.slot.domain.kind == "world":
         return "matrix of the whole machine"
     role = _role(notation, quantity, name, form)
-    meaning = ROLES.get(role) or LETTERS.get(role)
-    text = (meaning or ROLES["x"]).by(view)
-    if role in ("f", "alpha", "V") and quantity.slot.name != role:
-        text = _partial(role, quantity, view)
+    known = PAPERS.letters.get(role)
+    meaning = ROLES.get(role) or (known.record if isinstance(known, Symbol) else ROLES["x"])
+    text = meaning.by(view)
+    partial = next((x for x in (op.f, op.alpha, op.V) if x.name == role), None)
+    if partial is not None and quantity.slot.name != role:
+        text = _partial(partial, quantity, view)
     if role == "x" and quantity.kinds[0] and view == "mechanics":
         text = f"{quantity.kinds[0]} at body k"
     phrase = _phrase(quantity.formula, notation.uses.is_recursive(quantity.slot))
@@ -129,23 +132,24 @@ def base_of(name: str) -> str:
     return name if name in ("x_0", "x_C") else re.sub(r"_\d+$", "", name)
 
 
-def letter_or_role(letter: Node, name: str) -> Meaning:
+def letter_or_role(letter: Node, name: str) -> Meaning | Letter:
     """The meaning of a letter that a quantity holds."""
     if name in ROLES and name == "P+":
         return ROLES[name]
     assert isinstance(letter, Symbol)
-    return LETTERS[letter.name]
+    return letter.record
 
 
-def _partial(name: str, quantity: Quantity, view: str) -> str:
+def _partial(letter: Symbol, quantity: Quantity, view: str) -> str:
     """f, alpha or V of some of the causes alone; which, the formula says."""
     if view == "estimation":
-        return LETTERS[name].estimation
+        return letter.record.estimation
+    name = letter.name
     what = {"f": "force across joint k", "alpha": "acceleration", "V": "velocity"}[name]
     causes = [CAUSES[x.name] for x in quantity.formula.atoms() if x.name in CAUSES]
     unique = list(dict.fromkeys(causes))
     if not unique:
-        return LETTERS[name].mechanics
+        return letter.record.mechanics
     where = "" if name == "f" else " of body k"
     return f"{what}{where}, by {_listed(unique)}"
 

@@ -51,8 +51,6 @@ Said = Callable[[Formulas, Statement, Place], Formula]
 
 # -- what needs more than a line -------------------------------------------------------------
 
-UNITS = {"T": (1, -2), "beta_dot": (0, -2), "f0": (1, -2)}  # of the free letters of the papers
-
 
 def _where(x: Statement, at: Place) -> str:
     return {"body": at.here, "point": "(e)", "world": ""}[x.domain.kind]
@@ -63,7 +61,7 @@ def _given(a: Formulas, x: Statement, at: Place) -> Formula:
     assert x.target is not None
     alike = letter.target is COORDINATES and x.target.shape.rows is JOINT  # no joint follows
     node = op.S_q @ letter if alike else letter
-    return Atom(letter.name, _where(x, at), node, UNITS.get(letter.name), (kind or None, None))
+    return Atom(letter.name, _where(x, at), node, letter.record.unit, (kind or None, None))
 
 
 def _given_block(a: Formulas, x: Statement, at: Place) -> Formula:

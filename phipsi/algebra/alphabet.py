@@ -1,0 +1,164 @@
+"""Letters: all that is known of each, in one record, and the alphabets that they belong to.
+
+A symbol of an expression points at the record of its letter. `own.letter` and `own.define` make
+both at once, in the file that defines the letter; whoever needs a fact, from the printer to the
+lowering, reads it off the record. So a letter of the same name that is somebody else's is never
+taken for it:
+
+>>> from phipsi.operators import M, operator
+>>> M.record.positive, operator("M", "body", "body").record.positive
+(True, False)
+
+Letters of the papers are in force everywhere. Those of other alphabets are spoken where they are
+asked for, `parse(text, alphabet="closed")`; a user's letters belong to none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from phipsi.errors import InputError, name_choices
+
+if TYPE_CHECKING:
+    from phipsi.algebra.node import Node, Opener
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alphabet:
+    """Letters by name, and the module, or package, that defines them all."""
+
+    name: str
+    module: str
+    letters: dict[str, Node | Opener] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ALPHABETS[self.name] = self
+
+    def __reduce__(self) -> Any:
+        return _alphabet, (self.name, self.module)
+
+    def __repr__(self) -> str:
+        return f"the alphabet {self.name!r}"
+
+
+def _alphabet(name: str, module: str) -> Alphabet:
+    import_module(module)
+    return ALPHABETS[name]
+
+
+ALPHABETS: dict[str, Alphabet] = {}
+PAPERS = Alphabet("papers", "phipsi.algebra.operators")  # always in force
+FORCE, MOTION = "force", "motion"
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What is known of a letter, besides its spaces, its causality and its definition.
+
+    Args:
+        name: in ASCII, as it is typed.
+        alphabet: where it is found by its name; None for a user's own.
+
+    What it is:
+        symmetric: whether it is its own star.
+        positive: whether it is positive definite where it can be inverted at all.
+        orthogonal: whether its star is its inverse.
+        carries: of its target and its source, where these are body space, whether they are
+            forces or motions; None where the letter mixes them, so that frames may not move.
+        of_speeds: whether it is primitive and depends on v.
+        of: what its arguments are: "points", or a "joint" and one of its speeds.
+        articulated: whether it may be of another inertia: `psi[M + M_a]`.
+
+    How it is written:
+        look: in papers, spelled out, where this is not its name: "cal:M" is a script M.
+        also: other names that no paper uses for anything else.
+        in_paper: what single papers call it, by the paper's number.
+
+    What it means:
+        mechanics: as forces and motions.
+        estimation: as state, measurement and covariance [004-I sec. 4].
+        formula: of a letter that has no definition in other letters.
+        where: which blocks are not zero, where this does not follow from its causality.
+        unit: powers of mass and time, of a vector whose value is passed.
+        source: where the papers define it.
+        says: what its definition says.
+        printed: where a paper prints its definition wrongly.
+
+    What a search makes of its definition:
+        shorthand: whether it only stands for it, and is unfolded first.
+        both_ways: whether it is folded as well as unfolded.
+
+    What it costs:
+        flops: of the letter times a vector, for a body behind a joint that turns.
+        recursion: flops for each body of computing it once, and whether that runs inward.
+        follows: the name of the letter whose recursion it needs.
+    """
+
+    name: str = ""
+    alphabet: Alphabet | None = None
+
+    symmetric: bool = False
+    positive: bool = False
+    orthogonal: bool = False
+    carries: tuple[str | None, str | None] | None = None
+    of_speeds: bool = False
+    of: str = ""
+    articulated: bool = False
+
+    look: str = ""
+    also: tuple[str, ...] = ()
+    in_paper: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    mechanics: str = ""
+    estimation: str = ""
+    formula: str = ""
+    where: str = ""
+    unit: tuple[int, int] | None = None
+    source: str = ""
+    says: str = ""
+    printed: str = ""
+
+    shorthand: bool = False
+    both_ways: bool = False
+
+    flops: int | None = None
+    recursion: tuple[int, bool] | None = None
+    follows: str = ""
+
+    def by(self, view: str) -> str:
+        """What it means, in one of the two views."""
+        return self.mechanics if view == "mechanics" else self.estimation or self.mechanics
+
+    def __reduce__(self) -> Any:
+        """By its name in its alphabet; without one by its facts."""
+        if self.alphabet is not None:
+            return _record, (self.alphabet, self.name)
+        return Letter, tuple(getattr(self, x.name) for x in fields(self))
+
+    def __hash__(self) -> int:
+        return hash((self.alphabet, self.name))
+
+
+UNKNOWN = Letter()  # of a symbol of which nothing is known but its spaces
+
+
+def _record(alphabet: Alphabet, name: str) -> Letter:
+    record: Letter = alphabet.letters[name].record  # type: ignore[union-attr]
+    return record
+
+
+def letters_in(*alphabets: str) -> dict[str, Node | Opener]:
+    """The letters of the papers by name, and over them those of other alphabets.
+
+    >>> letters_in()["phi"].definition
+    (I - E_phi).inv
+    """
+    found = dict(PAPERS.letters)
+    for name in alphabets:
+        if name not in ALPHABETS:
+            raise InputError(f"no alphabet {name!r}; {name_choices(str(name), ALPHABETS)}")
+        found |= ALPHABETS[name].letters
+    return found
