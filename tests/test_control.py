@@ -252,8 +252,7 @@ def test_numbers_of_a_law_are_no_part_of_its_code():
     ("control", "message"),
     [
         (PD, r"control: got the class PD; write PD\(\.\.\.\)"),
-        ("pd", r"control: expected None, an array, a function of \(t, q, v\), or a law .* got str"),
-        (3.0, r"got float"),
+        (3.0, r"expected None, an array, a function of \(t, q, v\), an expression, .* got float"),
         ({"kp": 1.0}, r"got dict"),
         (PD([1.0, 2.0, 3.0], 1.0), r"kp has shape \(3,\); expected \(\*batch, 2\), the 2 speeds"),
         (PD(1.0, np.nan), r"kd is nan; expected finite"),

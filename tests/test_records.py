@@ -17,13 +17,13 @@ from phipsi.backends import looped
 from phipsi.backends.disk import records
 from phipsi.backends.disk.digest import digest
 from phipsi.backends.disk.identity import of_expressions, of_machine
-from phipsi.operators import C, J, Mass, T, phi, psi
-from phipsi.simulate.control import PD
+from phipsi.operators import C, J, Mass, T, phi, psi, vector
+from phipsi.simulate.control import PD, Feedback, Law
 from phipsi.simulate.forces import Forces
 from phipsi.simulate.methods import method_of
 from phipsi.simulate.stepping import StepJob
 
-FALL = Mass.inv @ (T - C)
+FALL, w = Mass.inv @ (T - C), vector("w", "point")
 
 START = """
 import sys
@@ -212,6 +212,10 @@ def test_steps_are_told_apart_by_every_number_that_is_in_their_code():
         swing(),
         swing(PD(1.0, 1.0)),
         swing(PD(1.0, 1.0, gravity=True)),
+        swing(Law(T, T=[1.0])),
+        swing(Law(2 * T, T=[1.0])),
+        swing(Law(T, T=Feedback(1.0))),
+        *(swing(Law(J(pp.point("link", (x, 0, 0))).T @ w, w=np.ones(6))) for x in (0.1, 0.2)),
         swing(integrator="midpoint"),
         swing(losses=False),
         swing(limits=False),

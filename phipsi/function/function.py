@@ -261,7 +261,36 @@ class Function(ArrayFunction):
         what = self.model, self.expressions, self._several, self.program
         return Function(*what, options, self._parameters.names)
 
+    def values_of(self, entries: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        """Values of free letters as a call takes them.
+
+        Args:
+            entries: of each its numbers one after the other, (*batch, n), as in a graph.
+        """
+        bodies = self._bodies(self._lists(()))
+        values: dict[str, Any] = {}
+        for letter in self.program.free:
+            x = entries[letter.name]
+            if letter.source is SCALAR or not in_blocks(letter):
+                values[letter.name] = x.reshape((*x.shape[:-1], *self._input_shape(letter, bodies)))
+                continue
+            ends = (self._machine.block_sizes(y, bodies) for y in (letter.target, letter.source))
+            shapes = list(zip(*ends, strict=True))
+            parts = np.split(x, np.cumsum([n * m for n, m in shapes])[:-1], axis=-1)
+            pairs = zip(parts, shapes, strict=True)
+            values[letter.name] = [y.reshape(*x.shape[:-1], *shape) for y, shape in pairs]
+        return values
+
     # -- what is compiled ----------------------------------------------------------------------
+
+    def job(self) -> Job | None:
+        """What is compiled, where points are written into the expression; None if it is empty."""
+        return self._computation(self._bodies(self._lists(())))
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Of all points that are written into the expression, on their bodies: one vector."""
+        return self._positions(())
 
     def _computation(self, bodies: Bodies) -> Job | None:
         from phipsi.backends.job import Job

@@ -61,9 +61,10 @@ class Inputs:
         q: ArrayLike,
         v: ArrayLike | None,
         points: Sequence[Point] | None,
-        values: Mapping[str, Any],
+        values: Mapping[str, Any] | None,
         parameters: Mapping[str, Any] | None = None,
     ):
+        """See the class; `values` None: those of the letters are checked one by one later."""
         self.model = model
         several = (expression,) if isinstance(expression, Node) else tuple(expression)
         self.expressions = several
@@ -79,7 +80,7 @@ class Inputs:
         if len(self.point_counts) > 1:
             for one in several:
                 check_point_counts(one, lambda points: len(self.points_of(points)))
-        self.given = self._take_values(values)
+        self.given = {} if values is None else self._take_values(values)
         state = {"q": self.q} if self.v is None else {"q": self.q, "v": self.v}
         batches = {name: x.shape[:-1] for name, x in state.items()}
         for letter, blocks in self.given.items():
@@ -170,9 +171,10 @@ class Inputs:
         for name, letter in free.items():
             if name not in values:
                 raise InputError(
-                    f"`{self.text}` needs a value for {name}, {_describe(letter)}: pass {name}=..."
+                    f"`{self.text}` needs a value for {name}, {describe_letter(letter)}: pass "
+                    f"{name}=..."
                 )
-        return {x: self._checked_value(x, values[name]) for name, x in free.items()}
+        return {x: self.checked_value(x, values[name]) for name, x in free.items()}
 
     def _shape(self, letter: Symbol) -> tuple[int, int]:
         """Rows and columns of a symbol, all blocks together."""
@@ -197,7 +199,7 @@ class Inputs:
             return f"body {self.model.bodies[k].name!r}"
         return f"point {k}" if space is POINTS else f"{space}"
 
-    def _checked_value(self, letter: Symbol, value: Any) -> list[np.ndarray]:
+    def checked_value(self, letter: Symbol, value: Any) -> list[np.ndarray]:
         """A free symbol's value: a vector or number as one block, an operator by blocks."""
         name, rows = letter.name, self.sizes(letter.target)
         if letter.is_vector:
@@ -208,7 +210,7 @@ class Inputs:
         if letter.is_scalar:
             return [check_array(name, value, (), "a number")[..., None, None]]
         if not in_blocks(letter):
-            reason = f"{name} is {_describe(letter)} of {self.model.name!r}"
+            reason = f"{name} is {describe_letter(letter)} of {self.model.name!r}"
             return [check_array(name, value, self._shape(letter), reason)]
         each = EACH.get(letter.target, "one in all")
         try:
@@ -248,7 +250,7 @@ def check_apart(parameters: Parameters, letters: Sequence[Symbol]) -> None:
         if letter.free and letter.name in parameters.names:
             raise InputError(
                 f"{letter.name!r} is a parameter of the machine and a symbol, "
-                f"{_describe(letter)}; rename the symbol"
+                f"{describe_letter(letter)}; rename the symbol"
             )
 
 
@@ -264,13 +266,13 @@ def by_name(letters: Sequence[Symbol]) -> dict[str, Symbol]:
         other = free.setdefault(letter.name, letter)
         if other != letter:
             raise InputError(
-                f"two symbols are called {letter.name!r}: {_describe(other)}, and "
-                f"{_describe(letter)}; rename one"
+                f"two symbols are called {letter.name!r}: {describe_letter(other)}, and "
+                f"{describe_letter(letter)}; rename one"
             )
     return free
 
 
-def _describe(letter: Symbol) -> str:
+def describe_letter(letter: Symbol) -> str:
     """What a symbol is, or what kind of value it takes."""
     if letter.definition is not None:
         return f"what stands for `{letter.definition}`"

@@ -56,15 +56,17 @@ class AdaptiveRun:
     def __init__(self, setup: Setup, every: int, progress: Progress, tolerance: Any):
         if not isinstance(tolerance, (int, float)) or not 1e-14 <= tolerance <= 1.0:
             raise InputError(f"tolerance is {tolerance!r}; expected a number from 1e-14 to 1")
-        if setup.tau.shape[-2] > 1:
+        by_steps = (x.name for x in setup.forces.signals.values() if x.rows is not None)
+        name = "tau" if setup.tau.shape[-2] > 1 else next(by_steps, None)
+        if name is not None:
             raise InputError(
-                "control: 'dopri' takes steps of its own, so a row of tau for each step has no "
-                "meaning; pass a function of (t, q, v), or take another integrator"
+                f"control: 'dopri' takes steps of its own, so a row of {name} for each step has no "
+                "meaning; pass a function of time, or take another integrator"
             )
         self.setup, self.progress, self.tolerance = setup, progress, tolerance
         self.times = setup.h * kept_steps(setup.steps, every)
-        self.stepper = setup.arrays if setup.control else setup.stepper()
-        self.given = {**setup.given(), "tau": setup.tau[..., 0, :]}
+        self.stepper = setup.arrays if setup.is_timed else setup.stepper()
+        self.given = setup.given()
         q, v, self._report = setup.state()
         self.q, self.v = setup.room(len(self.times))
         self.tau = np.zeros(self.v.shape) if setup.control else None

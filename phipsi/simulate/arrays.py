@@ -31,7 +31,8 @@ class ArrayStepper:
         method: the integrator.
         forces: what moves the joints.
         backend: of accelerations.
-        control: a function of (t, q, v) that is asked for tau at every stage; None for none.
+        asked: a function of (t, q, v) that gives tau, or numbers of the law, at every stage;
+            None for none.
     """
 
     def __init__(
@@ -40,9 +41,9 @@ class ArrayStepper:
         method: Method,
         forces: Forces,
         backend: str | None,
-        control: Callable | None = None,
+        asked: Callable | None = None,
     ):
-        self.method, self.forces, self.control = method, forces, control
+        self.method, self.forces, self.asked = method, forces, asked
         self.machine = ArrayMechanism(model, backend)
         self._first = np.empty(0)
 
@@ -118,8 +119,8 @@ class ArrayStepper:
                 raise SolveError(self._runaway(time, h)) from error
             now = time + ask.at * h
             self._check(ask.arguments, now, h)
-            if self.control is not None and ask.what != "energies":
-                given = {**given, "tau": self.control(now, *ask.arguments[:2])}
+            if self.asked is not None and ask.what != "energies":
+                given = {**given, **self.asked(now, *ask.arguments[:2])}
             answer = self._answer(ask, given, now, h)
 
     def _answer(self, ask: Ask, given: Mapping[str, np.ndarray], time: float, h: float) -> Any:

@@ -1,29 +1,45 @@
-"""Control laws that are part of the machine code of a simulation.
+"""Control laws: operator expressions that are evaluated inside the steps of a simulation.
 
-    PD               tau = kp (target - q) + kd (speeds - v), + the forces of gravity if asked for
-    GravityCompensation   tau = the forces of gravity
-    ComputedTorque   tau = ID(q, v, accelerations + kp (target - q) + kd (speeds - v))
+    Law                   tau = an expression of the state, and of letters with values
+    PD                    tau = u, + the forces of gravity if asked for
+    GravityCompensation   tau = H phi M phi* E gravity, the forces of gravity
+    ComputedTorque        tau = H f + Jm u, f = phi (M phi* (H* u + a) + b): inverse dynamics
 
-target - q is `pp.difference(model, q, target)`. A free root joint has no motor: no law acts there.
+u is a `Feedback`: accelerations + kp (target - q) + kd (speeds - v), where target - q is
+`pp.difference(model, q, target)`. A free root joint has no motor: no law acts there.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from phipsi.algebra.node import Node, Symbol
+from phipsi.algebra.parse import as_expression
+from phipsi.algebra.spaces import COORDINATES, JOINT, POINTS, SCALAR
+from phipsi.algebra.walk import letters_of
 from phipsi.backends.disk.identity import Parts
-from phipsi.compile import check_array
-from phipsi.errors import InputError
+from phipsi.compile import check_array, compile
+from phipsi.dynamics.inverse import GRAVITY, newton_euler
+from phipsi.dynamics.terms import terms_of
+from phipsi.errors import InputError, SpaceError, name_choices
+from phipsi.lowering.inputs import Inputs, describe_letter
 from phipsi.model.configuration import check_configuration
 from phipsi.model.joints import Free
 from phipsi.model.model import Model
+from phipsi.operators import S_q, vector
 from phipsi.simulate.machines import Mechanism
+from phipsi.simulate.signals import EachStep as EachStep
+from phipsi.simulate.signals import Signal
+
+CORRECTION = vector("correction", "coordinate")
+OF_LAW = "law."  # begins the names of its numbers, among all that steps are given
+Given = ArrayLike | EachStep | Any  # numbers, one row for each step, or a function of t
 
 
 def actuated(model: Model) -> np.ndarray:
@@ -35,30 +51,143 @@ def actuated(model: Model) -> np.ndarray:
     return with_motor
 
 
-class Law(ABC):
-    """Joint forces as a function of the state."""
+@dataclass(frozen=True, eq=False)
+class Feedback:
+    """The value of a vector in a law: accelerations + kp (target - q) + kd (speeds - v).
+
+    Every number may be given once for all steps, for each step (`EachStep`), or as a function of
+    t, which is asked at the beginning of each step.
+
+    Args:
+        kp: one number or (*batch, nv).
+        kd: one number or (*batch, nv).
+        target: (*batch, nq); None for `model.neutral()`.
+        speeds: wanted, one number or (*batch, nv).
+        accelerations: what is added, one number or (*batch, nv).
+    """
+
+    kp: Given = 1.0
+    kd: Given = 0.0
+    target: Given = None
+    speeds: Given = 0.0
+    accelerations: Given = 0.0
+
+    def signals(self, model: Model) -> dict[str, Signal]:
+        """The numbers in it; gains are zero where there is no motor."""
+        motors = actuated(model)
+
+        def speeds(name: str, value: Any) -> np.ndarray:
+            return _speeds(model, name, value)
+
+        def gains(name: str, value: Any) -> np.ndarray:
+            return _speeds(model, name, value) * motors
+
+        def configuration(name: str, value: Any) -> np.ndarray:
+            return in_doubles(name, check_configuration(model, name, value))
+
+        target = model.neutral() if self.target is None else self.target
+        return {
+            "kp": Signal("kp", self.kp, gains),
+            "kd": Signal("kd", self.kd, gains),
+            "target": Signal("target", target, configuration),
+            "speeds": Signal("speeds", self.speeds, speeds),
+            "accelerations": Signal("accelerations", self.accelerations, speeds),
+        }
+
+    def value(self, machine: Mechanism, q: Any, v: Any, given: Mapping[str, Any]) -> Any:
+        """u at a state, in coordinate space."""
+        moved = given["kp"] * machine.difference(q, given["target"])
+        return given["accelerations"] + moved + given["kd"] * (given["speeds"] - v)
+
+
+class Law:
+    """Joint forces as an operator expression, evaluated inside every step, at every stage.
+
+    Args:
+        expression: of the letters of `phipsi.operators`, or as text for `pp.parse`: a vector of
+            joint space, or of coordinate space. Points are written into it, as J(pp.point(...)).
+        values: of its free letters, by name: numbers as `pp.compile` takes them, with a batch as
+            all numbers of a simulation may have; `EachStep` of them, one for each step; a
+            function of t, asked at the beginning of each step, by "dopri" at every stage; of a
+            vector of joint or coordinate space also a `Feedback`.
+
+    Raises:
+        SpaceError: the expression is no vector of joint or coordinate space.
+        InputError: a free letter without a value, or a value without a letter.
+
+    >>> import phipsi as pp
+    >>> from phipsi.operators import C, Mass, vector
+    >>> u = vector("u", "joint")
+    >>> law = pp.control.Law(Mass @ u + C, u=pp.control.Feedback(100.0, 20.0, [1.0, -1.0]))
+    >>> arm = pp.examples.planar_arm(2)
+    >>> pp.simulate(arm, arm.neutral(), duration=2.0, control=law, dt=0.02).q[-1].round(4)
+    array([ 1., -1.])
+    """
+
+    def __init__(self, expression: Node | str, /, **values: Any):
+        self.expression, self.values = _checked(expression, values), values
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: tau = {self.expression}>"
+
+    @cached_property
+    def in_coordinates(self) -> Node:
+        """The expression as a vector of coordinate space: one entry for each speed."""
+        is_joint = self.expression.target is JOINT
+        return S_q.T @ self.expression if is_joint else self.expression
 
     @property
-    @abstractmethod
     def key(self) -> tuple:
         """What laws of the same formula have in common: they share machine code, so every number
         that is no parameter must be in it."""
+        kinds = [(name, isinstance(x, Feedback)) for name, x in self.values.items()]
+        return (type(self), self.expression, *sorted(kinds))
 
     def told(self, model: Model) -> Parts | None:
-        """The same for records on disk; None for laws of others, of which nobody can tell."""
-        kind, *rest = self.key
-        return (kind.__name__, *rest) if kind.__module__ == Law.__module__ else None
+        """The same for records on disk; None for what nobody can tell, such as laws of others."""
+        function = compile(model, self.in_coordinates)
+        job = function.job()
+        if type(self).__module__ != Law.__module__ or job is None or job.key is None:
+            return None
+        _, _, *kinds = self.key
+        return job.key, function.positions.tolist(), kinds
 
-    @abstractmethod
-    def parameters(self, model: Model) -> dict[str, np.ndarray]:
-        """The numbers in it, (*batch, n) each, or InputError."""
+    def signals(self, model: Model) -> dict[str, Signal]:
+        """The numbers in it by name, checked, or InputError."""
+        found: dict[str, Signal] = {}
+        inputs = self._inputs(model)
+        for name, letter in self._letters.items():
+            value = self.values[name]
+            if isinstance(value, Feedback):
+                own = value.signals(model)
+                found |= {f"{OF_LAW}{name}.{part}": x for part, x in own.items()}
+            else:
+                found[OF_LAW + name] = Signal(name, value, partial(_entries, inputs, letter))
+        return found
 
-    @abstractmethod
     def force(self, machine: Mechanism, q: Any, v: Any, given: Mapping[str, Any]) -> Any:
         """tau at a state, with numbers in place of the parameters."""
+        values = {}
+        for name, letter in self._letters.items():
+            value = self.values[name]
+            if isinstance(value, Feedback):
+                own = {x.removeprefix(f"{OF_LAW}{name}."): y for x, y in given.items()}
+                moved = value.value(machine, q, v, own)
+                values[name] = machine.spread(moved) if letter.target is JOINT else moved
+            else:
+                values[name] = given[OF_LAW + name]
+        tau = machine.value(self.in_coordinates, q, v, values)
+        return tau * actuated(machine.model)
+
+    @cached_property
+    def _letters(self) -> dict[str, Symbol]:
+        return {x.name: x for x in letters_of([self.expression]) if x.free}
+
+    def _inputs(self, model: Model) -> Inputs:
+        """What checks the values of letters on a machine."""
+        return Inputs(model, self.in_coordinates, model.neutral(), np.zeros(model.nv), None, None)
 
 
-@dataclass(frozen=True)
 class PD(Law):
     """tau = kp (target - q) + kd (speeds - v).
 
@@ -69,6 +198,8 @@ class PD(Law):
         speeds: wanted, one number or (*batch, nv).
         gravity: whether the forces of gravity are added.
 
+    All of them as in a `Feedback`: `EachStep` and functions of t will do.
+
     >>> import phipsi as pp
     >>> arm = pp.examples.planar_arm(1)
     >>> hold = pp.control.PD(kp=20.0, kd=5.0, target=[0.5], gravity=True)
@@ -76,30 +207,15 @@ class PD(Law):
     array([0.5])
     """
 
-    kp: ArrayLike
-    kd: ArrayLike
-    target: ArrayLike | None = None
-    speeds: ArrayLike = 0.0
-    gravity: bool = False
-
-    @property
-    def key(self) -> tuple:
-        """Its formula."""
-        return (type(self), bool(self.gravity))
-
-    def parameters(self, model: Model) -> dict[str, np.ndarray]:
-        """Gains and targets; gains are zero where there is no motor."""
-        return _feedback(model, self)
-
-    def force(self, machine: Mechanism, q: Any, v: Any, given: Mapping[str, Any]) -> Any:
-        """tau at a state."""
-        tau = _correction(machine, q, v, given)
-        if not self.gravity:
-            return tau
-        return tau + machine.gravity(q) * _motors(machine)
+    def __init__(
+        self, kp: Given, kd: Given, target: Given = None, speeds: Given = 0.0, gravity: bool = False
+    ):
+        self.kp, self.kd, self.target, self.speeds = kp, kd, target, speeds
+        self.gravity = gravity
+        expression = CORRECTION + GRAVITY if gravity else CORRECTION
+        super().__init__(expression, correction=Feedback(kp, kd, target, speeds))
 
 
-@dataclass(frozen=True)
 class GravityCompensation(Law):
     """tau = the forces of gravity: the machine floats.
 
@@ -110,21 +226,10 @@ class GravityCompensation(Law):
     array([0.3, 0.4])
     """
 
-    @property
-    def key(self) -> tuple:
-        """Its formula."""
-        return (type(self),)
-
-    def parameters(self, model: Model) -> dict[str, np.ndarray]:
-        """None."""
-        return {}
-
-    def force(self, machine: Mechanism, q: Any, v: Any, given: Mapping[str, Any]) -> Any:
-        """tau at a state."""
-        return machine.gravity(q) * _motors(machine)
+    def __init__(self) -> None:
+        super().__init__(GRAVITY)
 
 
-@dataclass(frozen=True)
 class ComputedTorque(Law):
     """tau = ID(q, v, accelerations + kp (target - q) + kd (speeds - v)): the error falls off as
     if every joint were a mass of 1 on a spring.
@@ -136,6 +241,8 @@ class ComputedTorque(Law):
         speeds: wanted, one number or (*batch, nv).
         accelerations: wanted, one number or (*batch, nv).
 
+    All of them as in a `Feedback`: `EachStep` and functions of t will do.
+
     >>> import phipsi as pp
     >>> arm = pp.examples.planar_arm(2)
     >>> law = pp.control.ComputedTorque(kp=100.0, kd=20.0, target=[1.0, -1.0])
@@ -143,51 +250,69 @@ class ComputedTorque(Law):
     array([ 1., -1.])
     """
 
-    kp: ArrayLike
-    kd: ArrayLike
-    target: ArrayLike | None = None
-    speeds: ArrayLike = 0.0
-    accelerations: ArrayLike = field(default=0.0)
-
-    @property
-    def key(self) -> tuple:
-        """Its formula."""
-        return (type(self),)
-
-    def parameters(self, model: Model) -> dict[str, np.ndarray]:
-        """Gains and targets; gains are zero where there is no motor."""
-        wanted = _speeds(model, "accelerations", self.accelerations)
-        return {**_feedback(model, self), "accelerations": wanted}
-
-    def force(self, machine: Mechanism, q: Any, v: Any, given: Mapping[str, Any]) -> Any:
-        """tau at a state."""
-        vdot = given["accelerations"] + _correction(machine, q, v, given)
-        return machine.inverse(q, v, vdot) * _motors(machine)
+    def __init__(
+        self,
+        kp: Given,
+        kd: Given,
+        target: Given = None,
+        speeds: Given = 0.0,
+        accelerations: Given = 0.0,
+    ):
+        self.kp, self.kd, self.target, self.speeds = kp, kd, target, speeds
+        self.accelerations, terms = accelerations, terms_of()
+        wanted = Feedback(kp, kd, target, speeds, accelerations)
+        super().__init__(newton_euler(terms.a_g, terms.b), vdot=wanted)
 
 
-# -- what laws share -----------------------------------------------------------------------
+# -- checks --------------------------------------------------------------------------------
 
 
-def _correction(machine: Mechanism, q: Any, v: Any, given: Mapping[str, Any]) -> Any:
-    """kp (target - q) + kd (speeds - v)."""
-    return given["kp"] * machine.difference(q, given["target"]) + given["kd"] * (
-        given["speeds"] - v
-    )
+def _checked(given: Node | str, values: Mapping[str, Any]) -> Node:
+    """The expression of a law, or an error that says why it is none."""
+    expression = as_expression(given)
+    if not isinstance(expression, Node):
+        raise InputError(f"control: expected an expression, got {type(given).__name__}")
+    if expression.source is not SCALAR or expression.target not in (JOINT, COORDINATES):
+        ends = f"maps {expression.source} to {expression.target}"
+        if expression.source is SCALAR:
+            ends = f"is a vector of {expression.target}"
+        raise SpaceError(
+            f"control: `{expression}` {ends}\n"
+            "  Joint forces are a vector of joint space or of coordinate space."
+        )
+    letters = letters_of([expression])
+    free = {x.name: x for x in letters if x.free}
+    for name, letter in free.items():
+        if name not in values:
+            raise InputError(
+                f"control: `{expression}` needs a value for {name}, {describe_letter(letter)}: "
+                f"write pp.control.Law(expression, {name}=...)"
+            )
+    for name, value in values.items():
+        if name not in free:
+            choices = name_choices(name, free)
+            raise InputError(f"control: `{expression}` has no free letter {name!r}; {choices}")
+        is_speeds = free[name].is_vector and free[name].target in (JOINT, COORDINATES)
+        if isinstance(value, Feedback) and not is_speeds:
+            raise InputError(
+                f"control: a Feedback is a vector of joint or coordinate space; {name} is "
+                f"{describe_letter(free[name])}"
+            )
+    for letter in letters:
+        if POINTS in (letter.source, letter.target) and not letter.free and not letter.arguments:
+            raise InputError(
+                f"control: `{expression}` takes points; write them into it, as "
+                f"{letter}(pp.point(...))"
+            )
+    return expression
 
 
-def _motors(machine: Mechanism) -> Any:
-    return actuated(machine.model)
-
-
-def _feedback(model: Model, law: PD | ComputedTorque) -> dict[str, np.ndarray]:
-    motors = actuated(model)
-    target = model.neutral() if law.target is None else law.target
-    return {
-        "kp": _speeds(model, "kp", law.kp) * motors,
-        "kd": _speeds(model, "kd", law.kd) * motors,
-        "target": in_doubles("target", check_configuration(model, "target", target)),
-        "speeds": _speeds(model, "speeds", law.speeds),
-    }
+def _entries(inputs: Inputs, letter: Symbol, name: str, value: Any) -> np.ndarray:
+    """The value of a letter as its entries one after the other, (*batch, n)."""
+    blocks = [in_doubles(name, x) for x in inputs.checked_value(letter, value)]
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in blocks))
+    rows = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(*batch, -1) for x in blocks]
+    return np.concatenate(rows, axis=-1)
 
 
 def _speeds(model: Model, name: str, value: ArrayLike) -> np.ndarray:
@@ -206,14 +331,16 @@ def in_doubles(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def check_law(control: Any) -> Law:
-    """InputError for what is no control law."""
+    """A control law, or an expression as one; InputError for what is neither."""
     if isinstance(control, type) and issubclass(control, Law):
         raise InputError(
             f"control: got the class {control.__name__}; write {control.__name__}(...)"
         )
+    if isinstance(control, (Node, str)):
+        return Law(control)
     if not isinstance(control, Law):
         raise InputError(
-            f"control: expected None, an array, a function of (t, q, v), or a law of pp.control, "
-            f"got {type(control).__name__}"
+            "control: expected None, an array, a function of (t, q, v), an expression, or a law "
+            f"of pp.control, got {type(control).__name__}"
         )
     return control

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 TILE = 1 << 20  # bytes of one tile of states, kept in a near cache
 STRETCH = 1 << 24  # steps of all speeds together between looks at progress and Ctrl-C
 SLOW_STRETCH = 1 << 8  # the same where steps are made by arrays
-NONE, VARYING = frozenset[str](), frozenset(["tau"])
 
 
 class Run:
@@ -80,12 +79,9 @@ class Run:
         at_once = STRETCH if self.stepper is not self.setup.held else SLOW_STRETCH
         by_time = at_once // max(1, self.v[..., 0, :].size)
         by_kept = TILE // (64 * sizes) * self.every
-        by_tau = TILE // (64 * max(1, self.setup.model.nv)) if self._varies else by_time
-        return max(1, min(by_time, by_kept, by_tau))
-
-    @property
-    def _varies(self) -> bool:
-        return self.setup.tau.shape[-2] > 1
+        given = sum(self.given[name].shape[-1] for name in self.setup.varying)
+        by_given = TILE // (64 * max(1, given)) if given else by_time
+        return max(1, min(by_time, by_kept, by_given))
 
     def _rows(self, first: int, count: int) -> None:
         """To the next kept states, straight into the result."""
@@ -114,15 +110,12 @@ class Run:
 
     def _steps(self, out: list[np.ndarray], inner: int, first: int) -> None:
         """From the state to the last one of `out`."""
-        tau, varying = self.setup.tau[..., 0, :], NONE
-        if self._varies:
-            count = out[0].shape[-2] * inner
-            tau, varying = self.setup.tau[..., first : first + count, :], VARYING
-        given = {**self.given, "tau": tau}
+        count, varying = out[0].shape[-2] * inner, self.setup.varying
+        given = {**self.given, **self.setup.rows(first, count)}
         alarm = self.stepper.run(self.state, given, out, inner, varying, first * self.setup.h)
         last = [x[..., -1, :] for x in out]
         if alarm or not _is_sound(last):
-            self._look(tau, out[0].shape[-2] * inner, first)
+            self._look(given, count, first)
         self.state = last
 
     # -- a function gives tau --------------------------------------------------------------
@@ -140,7 +133,7 @@ class Run:
             alarm = self.stepper.run(self.state, given, one, start=n * h)
             last = [x[..., 0, :] for x in one]
             if alarm or not _is_sound(last):
-                self._look(tau, 1, n)
+                self._look(given, 1, n)
             self.state = last
             one, other = other, one
             if (n + 1) % every == 0 or n + 1 == steps:
@@ -150,7 +143,7 @@ class Run:
 
     # -- what went wrong -------------------------------------------------------------------
 
-    def _look(self, tau: np.ndarray, count: int, first: int) -> None:
+    def _look(self, given: Mapping[str, np.ndarray], count: int, first: int) -> None:
         """The last steps again, halved until the one is found that machine code complains of,
         and this by arrays: they say what is wrong, if anything is. From there on step by step.
 
@@ -160,12 +153,12 @@ class Run:
         state, n, at_once = self.state, 0, max(1, count // 2)
         while n < count:
             at_once = min(at_once, count - n)
-            last, good = self._try(self.stepper, state, tau, n, at_once, first)
+            last, good = self._try(self.stepper, state, given, n, at_once, first)
             if not good and at_once > 1:
                 at_once //= 2
                 continue
             if not good:
-                _, good = self._try(self.setup.held, state, tau, n, 1, first)
+                _, good = self._try(self.setup.held, state, given, n, 1, first)
                 assert good and _is_sound(last), "arrays would have said what is wrong"
             state, n = last, n + at_once
 
@@ -173,16 +166,16 @@ class Run:
         self,
         stepper: Stepper | ArrayStepper,
         state: list[np.ndarray],
-        tau: np.ndarray,
+        given: Mapping[str, np.ndarray],
         n: int,
         count: int,
         first: int,
     ) -> tuple[list[np.ndarray], bool]:
         """The state after steps n to n + count, and whether nothing was noticed."""
-        rows, varying = (tau[..., n : n + count, :], VARYING) if self._varies else (tau, NONE)
-        out = self._room()
-        given, time = {**self.given, "tau": rows}, (first + n) * self.setup.h
-        alarm = stepper.run(state, given, out, count, varying, time)
+        varying, out = self.setup.varying, self._room()
+        rows = {name: given[name][..., n : n + count, :] for name in varying}
+        time = (first + n) * self.setup.h
+        alarm = stepper.run(state, {**given, **rows}, out, count, varying, time)
         last = [x[..., 0, :] for x in out]
         return last, not alarm and _is_sound(last)
 

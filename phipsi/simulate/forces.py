@@ -39,6 +39,7 @@ from phipsi.model.model import Model
 from phipsi.scalars import Scalar, maximum, sqrt
 from phipsi.simulate.control import Law
 from phipsi.simulate.machines import Mechanism
+from phipsi.simulate.signals import Signal
 from phipsi.simulate.springs import Springs
 from phipsi.simulate.vectors import each, limited
 
@@ -148,9 +149,10 @@ class Forces:
         """Whether there are any springs."""
         return bool(self.springs.joints)
 
-    def parameters(self) -> dict[str, np.ndarray]:
-        """The numbers of the law."""
-        return self.law.parameters(self.model) if self.law else {}
+    @cached_property
+    def signals(self) -> dict[str, Signal]:
+        """The numbers of the law, by name; InputError for wrong ones."""
+        return self.law.signals(self.model) if self.law else {}
 
     def slips(self, mobility: np.ndarray, h: float) -> np.ndarray:
         """Of each speed the slip for steps of length h, by the diagonal of Mass^-1."""

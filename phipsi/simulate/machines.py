@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from phipsi import dynamics
 from phipsi.algebra.node import Node as Expression
-from phipsi.compile import compile, make_program
+from phipsi.compile import compile
 from phipsi.dynamics.forward import FD4, projected
-from phipsi.dynamics.inverse import GRAVITY, bias, newton_euler
+from phipsi.dynamics.inverse import bias
 from phipsi.dynamics.terms import tau, terms_of
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering import blocks
-from phipsi.lowering.machine import Machine
-from phipsi.lowering.trace import Trace, trace
 from phipsi.model.configuration import difference
 from phipsi.model.joints import Free
-from phipsi.model.model import Model
+from phipsi.model.model import Joint, Model
 from phipsi.model.tree import WORLD
 from phipsi.operators import H, Jm, M, Mass, S_q, U, V, beta, operator, phi
 from phipsi.scalars import sqrt
@@ -48,11 +46,11 @@ class Mechanism(Protocol):
     def forward(self, q: Any, v: Any, tau: Any, resistance: Any = None) -> Any:
         """The rates of the speeds under joint forces, (Mass + resistance)^-1 (tau - C)."""
 
-    def inverse(self, q: Any, v: Any, vdot: Any) -> Any:
-        """The joint forces of a motion."""
+    def value(self, expression: Expression, q: Any, v: Any, entries: Mapping[str, Any]) -> Any:
+        """A vector of coordinate space at a state, by the entries of its free letters."""
 
-    def gravity(self, q: Any) -> Any:
-        """The joint forces that hold the machine still."""
+    def spread(self, u: Any) -> Any:
+        """S_q u: a vector of coordinate space in joint space."""
 
     def energies(self, q: Any, v: Any) -> tuple[Any, ...]:
         """Kinetic energy, potential energy, and as if locked: kinetic energy, speeds."""
@@ -113,13 +111,21 @@ class ArrayMechanism(ArrayFlow):
         function = compile(self.model, resisted(self.model), **self._with)
         return function(q, v, tau=tau, roots=roots)
 
-    def inverse(self, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> np.ndarray:
-        """The joint forces of a motion."""
-        return dynamics.inverse_dynamics(self.model, q, v, vdot, **self._with)
+    def value(
+        self,
+        expression: Expression,
+        q: np.ndarray,
+        v: np.ndarray,
+        entries: Mapping[str, np.ndarray],
+    ) -> np.ndarray:
+        """A vector of coordinate space at a state, by the entries of its free letters."""
+        function = compile(self.model, expression, **self._with)
+        return function(q, v, **function.values_of(entries))
 
-    def gravity(self, q: np.ndarray) -> np.ndarray:
-        """The joint forces that hold the machine still."""
-        return dynamics.gravity_force(self.model, q, **self._with)
+    def spread(self, u: np.ndarray) -> np.ndarray:
+        """S_q u: a vector of coordinate space in joint space."""
+        parts = [_ratio(x) * u[..., x.v] for x in self.model.joints]
+        return np.concatenate(parts, axis=-1)
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
         """Kinetic energy, potential energy, and as if locked: kinetic energy, speeds."""
@@ -171,36 +177,46 @@ class NodeMechanism(NodeFlow):
         """The rates of the speeds under joint forces, (Mass + resistance)^-1 (tau - C)."""
         if resistance is None:
             make, terms = projected if self.model.has_mimics else FD4, terms_of()
-            return self._value([make(terms.a_g, terms.b)], q=q, v=v, tau=tau)
+            return self._value([make(terms.a_g, terms.b)], {"q": q, "v": v, "tau": tau})
         roots: list[Any] = []
         for joint in self.model.joints:
             own = [0.0] * joint.kind.nv if joint.mimic else map(sqrt, resistance[joint.v])
             roots += [x if i == j else 0.0 for i, x in enumerate(own) for j in range(joint.kind.nv)]
-        return self._value([resisted(self.model)], q=q, v=v, tau=tau, roots=Numbers(roots))
+        given = {"q": q, "v": v, "tau": tau, "roots": Numbers(roots)}
+        return self._value([resisted(self.model)], given)
 
-    def inverse(self, q: Numbers, v: Numbers, vdot: Numbers) -> Numbers:
-        """The joint forces of a motion."""
-        terms = terms_of()
-        return self._value([newton_euler(terms.a_g, terms.b)], q=q, v=v, vdot=vdot)
+    def value(
+        self, expression: Expression, q: Numbers, v: Numbers, entries: Mapping[str, Numbers]
+    ) -> Numbers:
+        """A vector of coordinate space at a state, by the entries of its free letters."""
+        return self._value([expression], {**entries, "q": q, "v": v})
 
-    def gravity(self, q: Numbers) -> Numbers:
-        """The joint forces that hold the machine still."""
-        return self._value([GRAVITY], q=q)
+    def spread(self, u: Numbers) -> Numbers:
+        """S_q u: a vector of coordinate space in joint space."""
+        return Numbers(_ratio(x) * y for x in self.model.joints for y in u[x.v])
 
     def energies(self, q: Numbers, v: Numbers) -> tuple[Numbers, ...]:
         """Kinetic energy, potential energy, and as if locked: kinetic energy, speeds."""
-        *momenta, potential = self._value([MOMENTA, U], q=q, v=v)
+        *momenta, potential = self._value([MOMENTA, U], {"q": q, "v": v})
         p, locked = Numbers(momenta), [0.0] * self.model.nv
-        columns = [self._value([MOMENTA], q=q, v=x) for x in carrying_units(self.model)]
+        units = carrying_units(self.model)
+        columns = [self._value([MOMENTA], {"q": q, "v": x}) for x in units]
         for part in carriers(self.model):
             inertia = [x[part] for x in columns]
             locked[part] = blocks.solved(blocks.factored(inertia), p[part])
         rigid = Numbers(locked)
         return 0.5 * dot(v, p), Numbers([potential]), 0.5 * dot(rigid, p), rigid
 
-    def _value(self, expressions: Sequence[Expression], **arguments: Numbers) -> Numbers:
-        traced = self._traced(expressions)
-        given = {(name, i): x for name, several in arguments.items() for i, x in enumerate(several)}
+    def _value(
+        self, expressions: Sequence[Expression], arguments: Mapping[str, Numbers]
+    ) -> Numbers:
+        """Expressions compiled up to their graph, which goes on here."""
+        function = compile(self.model, list(expressions))
+        job = function.job()
+        assert job is not None, "machines without coordinates are stepped by arrays"
+        traced = job.traced(LARGEST)
+        every = {"points": function.positions.tolist(), **arguments}
+        given = {(name, i): x for name, several in every.items() for i, x in enumerate(several)}
         results = [x for output in traced.outputs for x in output]
         grafted = self.graph.graft([*results, *traced.checks], given)
         for check in grafted[len(results) :]:
@@ -208,9 +224,7 @@ class NodeMechanism(NodeFlow):
                 self.checks[check if type(check) is Node else self.graph.false] = None
         return Numbers(grafted[: len(results)])
 
-    def _traced(self, expressions: Sequence[Expression]) -> Trace:
-        model = self.model
-        program = make_program(expressions, not model.has_mimics)
-        rows = [(1 if x.rows.name == "scalar" else model.nv, 1) for x in program.outputs]
-        machine = Machine(model, program.shifted)
-        return trace(program, machine, {}, rows, Graph(LARGEST))
+
+def _ratio(joint: Joint) -> float:
+    """Of a joint that follows another: how much faster it moves."""
+    return 1.0 if joint.mimic is None else joint.mimic.ratio

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from phipsi.algebra.node import Node
 from phipsi.dynamics.loops import check_open
 from phipsi.errors import InputError
 from phipsi.model.model import Model
@@ -52,8 +53,9 @@ def simulate(
         v0: speeds at the beginning, (*batch, nv); None for rest.
         duration: s.
         control: joint forces: None for none; (nv,) for constant ones; (*batch, steps, nv) with a
-            row for each step; a law of `pp.control`, which becomes part of the machine code; a
-            function of (t, q, v), asked once for each step, or by "dopri" at every stage.
+            row for each step; an operator expression, or a law of `pp.control`, which becomes
+            part of the machine code; a function of (t, q, v), asked once for each step, or by
+            "dopri" at every stage.
         integrator: its name; None for "rk4", or where the damping of a joint acts within less
             than a step, as on light fingers, or springs swing by more than a sixth of a radian in
             a step, "midpoint", or "euler" if the damping is very strong.
@@ -121,7 +123,8 @@ def rollout(
         q0: configurations at the beginning, (*batch, nq).
         v0: speeds at the beginning, (*batch, nv); None for rest.
         tau: joint forces, held over a step: (nv,) for all; (steps, nv) or (*batch, steps, nv)
-            for each step, (*batch, 1, nv) for all steps; None for none; or a law of `pp.control`.
+            for each step, (*batch, 1, nv) for all steps; None for none; an operator expression,
+            or a law of `pp.control`.
         dt: s, the length of a step.
         steps: how many.
         integrator: "rk4", "euler" or "midpoint"; None to choose as `simulate` does.
@@ -155,7 +158,7 @@ def rollout(
         )
     if every > steps:
         raise InputError(f"every is {every}, but there are {steps} steps")
-    if callable(tau) and not isinstance(tau, type):
+    if callable(tau) and not isinstance(tau, (type, Node)):
         raise InputError("tau: a rollout takes no function of (t, q, v); pp.simulate does")
     check_open(model, "rollout")
     asked = make_setup(model, q0, v0, tau, integrator, dt, steps, losses, limits, backend)
@@ -173,7 +176,7 @@ def _trajectory(
     if run.tau is not None or asked.tau.any() or keep_law:
         rows = np.minimum(steps, asked.tau.shape[-2] - 1)
         given = asked.tau[..., rows, :] if run.tau is None else run.tau[..., : run.kept, :]
-        tau = np.broadcast_to(asked.motors(q, v, given), v.shape)
+        tau = np.broadcast_to(asked.motors(q, v, given, steps), v.shape)
     for array in (q, v, tau):
         if array is not None:
             array.flags.writeable = False

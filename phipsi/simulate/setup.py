@@ -6,12 +6,13 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from phipsi.algebra.node import Node
 from phipsi.compile import check_array, check_backend
 from phipsi.errors import InputError, SolveError
 from phipsi.model.configuration import check_configuration
@@ -62,8 +63,8 @@ class Setup:
     @property
     def batch(self) -> tuple[int, ...]:
         """The leading axes of the result."""
-        parameters = self.forces.parameters().values()
-        shapes = [self.q.shape[:-1], self.tau.shape[:-2], *(x.shape[:-1] for x in parameters)]
+        of_law = (x.first.shape[:-1] for x in self.forces.signals.values())
+        shapes = [self.q.shape[:-1], self.tau.shape[:-2], *of_law]
         try:
             return np.broadcast_shapes(*shapes)
         except ValueError:
@@ -72,9 +73,25 @@ class Setup:
                 f"the batches of states, tau and control do not broadcast: {listed}"
             ) from None
 
+    @cached_property
+    def varying(self) -> frozenset[str]:
+        """What is given step by step."""
+        of_law = (name for name, x in self.forces.signals.items() if x.varies)
+        return frozenset([*(["tau"] if self.tau.shape[-2] > 1 else []), *of_law])
+
+    def rows(self, first: int, count: int) -> dict[str, np.ndarray]:
+        """What varies, during `count` steps from `first` on, (*batch, count, n) each."""
+        steps = np.arange(first, first + count)
+        signals = {name: x for name, x in self.forces.signals.items() if name in self.varying}
+        found = {name: x.during(steps, self.h) for name, x in signals.items()}
+        if "tau" in self.varying:
+            found["tau"] = self.tau[..., first : first + count, :]
+        return found
+
     def given(self) -> dict[str, np.ndarray]:
-        """What steps take beside the state and tau."""
-        found = {"h": np.array([self.h]), **self.forces.parameters()}
+        """What steps take beside the state; of what varies, the first value."""
+        signals = {name: x.first for name, x in self.forces.signals.items()}
+        found = {"h": np.array([self.h]), "tau": self.tau[..., 0, :], **signals}
         if self.forces.rubs:
             found["slip"] = self._slips()
         if "mobility" in self.method.takes(self.forces.resist, self.forces.pull):
@@ -117,16 +134,35 @@ class Setup:
         q, v = map(np.empty, sizes)
         return q, v
 
-    def motors(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Forces of the motors at many states, (*batch, T, n), under given tau and the law."""
-        parameters = {name: x[..., None, :] for name, x in self.forces.parameters().items()}
-        return self.forces.motors(self.held.machine, q, v, {"tau": tau, **parameters})
+    def motors(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, steps: np.ndarray
+    ) -> np.ndarray:
+        """Forces of the motors at many states, (*batch, T, n), under given tau and the law.
+
+        Args:
+            q, v, tau: (*batch, T, n).
+            steps: (T,), which of them begin there.
+        """
+        numbers = {name: x.during(steps, self.h) for name, x in self.forces.signals.items()}
+        return self.forces.motors(self.held.machine, q, v, {"tau": tau, **numbers})
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a function of time is to be asked, of all forces or of a number of the law."""
+        of_law = (x.function for x in self.forces.signals.values())
+        return self.control is not None or any(x is not None for x in of_law)
 
     @cached_property
     def arrays(self) -> ArrayStepper:
-        """Steps by arrays, a function of control asked at every stage."""
-        control = None if self.control is None else partial(ask, self)
-        return ArrayStepper(self.model, self.method, self.forces, self.backend, control)
+        """Steps by arrays, functions of time asked at every stage."""
+        asked = self._now if self.is_timed else None
+        return ArrayStepper(self.model, self.method, self.forces, self.backend, asked)
+
+    def _now(self, time: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """What functions of time give."""
+        if self.control is not None:
+            return {"tau": ask(self, time, q, v)}
+        return {name: x.at(time) for name, x in self.forces.signals.items() if x.function}
 
     @cached_property
     def held(self) -> ArrayStepper:
@@ -177,12 +213,14 @@ def make_setup(
     tau = np.zeros((1, nv))
     if isinstance(control, (np.ndarray, list, tuple)):
         tau = check_forces(model, control, steps)
-    elif control is not None and not isinstance(control, (Law, type)) and callable(control):
+    elif control is not None and not isinstance(control, (Law, type, Node)) and callable(control):
         function = control
     elif control is not None:
         law = check_law(control)
     forces = Forces(model, law, bool(losses), bool(limits))
     forces.check()
+    for signal in forces.signals.values():
+        signal.check_steps(steps)
     h = check_length("dt", dt)
     method = method_of(_suited(q, forces, h) if integrator is None else integrator, model)
     return Setup(model, method, q, v, forces, tau, function, h, steps, check_backend(backend))

@@ -57,7 +57,7 @@ class StepJob(StepComputation):
     def given(self) -> Sizes:
         """Names and sizes of what is given: forces, numbers of the law, the length of a step."""
         forces, nv = self.forces, self.model.nv
-        sizes = {"tau": nv, **{name: x.shape[-1] for name, x in forces.parameters().items()}}
+        sizes = {"tau": nv, **{name: x.first.shape[-1] for name, x in forces.signals.items()}}
         if forces.rubs:
             sizes["slip"] = nv
         sizes |= dict.fromkeys(self.method.takes(forces.resist, forces.pull), nv)
@@ -66,7 +66,7 @@ class StepJob(StepComputation):
     @property
     def rows(self) -> tuple[str, ...]:
         """What may be given step by step."""
-        return ("tau",)
+        return ("tau", *self.forces.signals)
 
     @cached_property
     def key(self) -> Parts | None:
