@@ -399,7 +399,7 @@ def test_machines_of_any_size_run_by_arrays():
         ({"tau": np.zeros(3)}, r"tau has shape \(3,\); expected \(\*batch, 2\), nv of"),
         ({"tau": [np.nan, 0.0]}, r"tau\[0\] is nan; expected finite numbers"),
         ({"tau": [1j, 0.0]}, "tau: expected real numbers, got complex ones"),
-        ({"tau": "strong"}, "control: expected None, an array"),
+        ({"tau": "strong"}, "control: no letter 'strong'"),
         ({"tau": lambda t, q, v: [0, 0]}, r"tau: a rollout takes no function of \(t, q, v\)"),
         ({"steps": 0}, "steps is 0; expected a whole number above zero"),
         ({"steps": 2.0}, "steps is 2.0; expected a whole number"),

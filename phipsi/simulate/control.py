@@ -269,7 +269,10 @@ class ComputedTorque(Law):
 
 def _checked(given: Node | str, values: Mapping[str, Any]) -> Node:
     """The expression of a law, or an error that says why it is none."""
-    expression = as_expression(given)
+    try:
+        expression = as_expression(given)
+    except (InputError, SpaceError) as error:
+        raise type(error)(f"control: {error}") from None
     if not isinstance(expression, Node):
         raise InputError(f"control: expected an expression, got {type(given).__name__}")
     if expression.source is not SCALAR or expression.target not in (JOINT, COORDINATES):
