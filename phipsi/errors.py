@@ -9,6 +9,10 @@
     |-- BackendError    a backend that cannot run here
     `-- SolveError      a singular machine: a pivot D that vanishes
 
+And one warning, a RuntimeWarning:
+
+    SlowPathWarning     a function that was to be machine code, and is evaluated by NumPy
+
 A message says what failed, on what, what was expected, and what to do. An
 `assert` in the code marks our own bug, never a user's mistake.
 """
@@ -43,6 +47,10 @@ class BackendError(PhipsiError):
 
 class SolveError(PhipsiError):
     """A singular machine or closure: no unique solution exists."""
+
+
+class SlowPathWarning(RuntimeWarning):
+    """A function that was to be machine code is evaluated by NumPy, and why; once for each."""
 
 
 LONGEST_NAME = 150  # characters, of names that are compared and shown: files have any

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from symbols import STEP, A, k, y
 from test_function import FALL, arm, as_tuple, check, llvm, numpy, states
+from test_function_errors import PROJECTED, follower, s, t
 
 import phipsi as pp
-from phipsi.backends import machine_code
-from phipsi.errors import BackendError, InputError, SolveError
+from phipsi.backends import looped, machine_code
+from phipsi.errors import BackendError, InputError, SlowPathWarning, SolveError
 from phipsi.function import derivative
 from phipsi.operators import C, J, Mass, T, U, V, X, beta, phi, psi
 
@@ -235,17 +236,44 @@ def test_states_without_a_value_have_no_derivative():
         assert np.isfinite(good).all()
 
 
-def test_graphs_too_long_to_compile_go_to_numpy(monkeypatch):
+def test_what_has_no_machine_code_says_so_once_and_goes_to_numpy(monkeypatch):
+    """Matrices in reverse, derivatives of derivatives, unroll=True: each names its reason."""
     model = arm()
     q, v, forces = states(model)
-    right = llvm(model, FALL).jvp(q, v, forces, dq=v)
+    w, dq = np.ones((model.nv, model.nv)), np.ones(model.nv)
+    (right,) = llvm(model, Mass).vjp(q, w=w)
     monkeypatch.setattr(machine_code, "FORCED", 300)
-    function = llvm(copy.copy(model), FALL)
-    check(function.jvp(q, v, forces, dq=v), right)
-    assert function.jvp.info().path == "interpreter"
+    reverse = llvm(copy.copy(model), Mass).vjp
+    with pytest.warns(
+        SlowPathWarning, match=r"J\* w of Mass.* on 'welded' .*columns of a matrix pass"
+    ):
+        (found,) = reverse(q, w=w)
+    check(found, right)
+    check(reverse(q, w=w)[0], right)  # warnings are errors here: there is no second one
+    assert reverse.info().path == "interpreter"
+    second = llvm(copy.copy(model), FALL).jvp.jvp
+    with pytest.warns(SlowPathWarning, match="it is a derivative of a derivative"):
+        second(q, v, forces, dq=dq, ddq=dq)
+    forced = llvm(copy.copy(model), FALL, unroll=True).jvp
+    with pytest.warns(SlowPathWarning, match="unroll=True was asked for"):
+        forced(q, v, forces, dq=dq)
     monkeypatch.setattr(derivative, "LARGEST", 300)
-    with pytest.raises(BackendError, match="more than 300 nodes"):
-        llvm(copy.copy(model), FALL).jvp(q, v, forces, dq=v)
+    with (
+        pytest.warns(SlowPathWarning),
+        pytest.raises(BackendError, match="too large for NumPy: its graph has more than 300 nodes"),
+    ):
+        llvm(copy.copy(model), Mass).vjp(q, w=w)
+
+
+def test_what_is_done_once_may_be_too_long_as_well(monkeypatch):
+    monkeypatch.setattr(machine_code, "FORCED", 10)
+    monkeypatch.setattr(looped, "LARGEST", 10)
+    once = PROJECTED.inv @ (s + PROJECTED.inv @ t)
+    q, v = np.full(3, 0.3), np.ones(3)
+    function = llvm(follower(), once).jvp
+    with pytest.warns(SlowPathWarning, match="too much is done once for the whole machine"):
+        found = function(q, None, v, v, dq=v)
+    check(found, numpy(follower(), once).jvp(q, None, v, v, dq=v))
 
 
 def test_what_stands_for_the_speeds_is_no_direction():

@@ -176,6 +176,23 @@ def test_subtrees_give_the_bits_of_one_thread_and_the_numbers_of_the_interpreter
     assert np.allclose(right, joined(exact), rtol=1e-10, atol=1e-10)
 
 
+def test_products_with_jacobians_share_subtrees_with_the_bits_of_one_thread(monkeypatch, default):
+    tree = binary(150)
+    q, v, forces = states(machine(tree))
+    w = np.random.default_rng(2).normal(size=len(v))
+    results = []
+    for bodies in (1000, 100):
+        monkeypatch.setattr(subtrees, "BODIES", bodies)
+        function = rolled(machine(tree), FALL)
+        for threads in (1, 3):
+            set_threads(threads)
+            before = tasks_so_far()
+            products = function.jvp(q, v, forces, w, v, w), *function.vjp(q, v, forces, w)
+            results.append(joined(products))
+            assert (tasks_so_far() > before) == (bodies == 100 and threads > 1)
+    assert all(np.array_equal(x, results[0]) for x in results)
+
+
 def joined(results):
     several = results if isinstance(results, tuple) else (results,)
     return np.concatenate([np.ravel(x) for x in several])

@@ -4,11 +4,13 @@
     dense_solve             x = A^-1 b of any A, by P A = L U
     dense_inverse           A^-1 of any A, by P A = L U
     dense_multiply          C + A B, in the place of C
+    dense_residual          c - A b
+    dense_sandwich          -A b A of two matrices
 
 Each has the signature of the code of a row (`rolled`); the row has the fields
 
     3 n     4 where A starts     5 where b starts     6 where the result starts
-    7 where there is room for `scratch(n)` numbers
+    7 where there is room for `scratch(n)` numbers     8 where c starts
 
 and for `dense_multiply`, of A with n rows and k columns and B with m columns,
 
@@ -49,14 +51,26 @@ def block_columns(width: Width) -> int:
 
 
 def source(lanes: int, real: str = "double") -> str:
-    """The module of the four functions, for so many lanes of doubles or floats."""
+    """The module of these functions, for so many lanes of doubles or floats."""
     width = Width(lanes, real)
     helpers = (_weigh, _add, _exchange, _invert, _watch)
-    parts = (*helpers, _solve_positive, _solve, _inverse, _multiply)
-    texts = [part(width) for part in parts]
+    systems = (_solve_positive, _solve, _inverse)
+    texts = [part(width) for part in (*helpers, *systems, _multiply, _residual, _sandwich)]
     block = Width(block_columns(width) * lanes, real)
     declared = [declarations(texts, x) for x in (width, block)]
     return "\n".join([*texts, *declared[0], *declared[1], width.attributes])
+
+
+def operations(routine: str, n: int) -> dict[str, int]:
+    """What a routine does to a matrix of n rows, about."""
+    square, cube = n * n, n**3
+    many = {
+        "dense_solve_positive": cube // 6 + square,
+        "dense_residual": square,
+        "dense_sandwich": 2 * cube,
+    }.get(routine, cube + square)
+    divides = n if routine not in ("dense_residual", "dense_sandwich") else 0
+    return {"mul": many, "add": many, "div": divides}
 
 
 def row_length(n: int, block: int) -> int:
@@ -581,4 +595,34 @@ def _multiply(width: Width) -> str:
                 f.lines.append(
                     f"store {kind.number} {each.values[0]}, ptr {to}, align {width.bytes}"
                 )
+    return f.text("i64 0")
+
+
+def _residual(width: Width) -> str:
+    """c - A b, row by row."""
+    f = _Solver(width, f"i64 @dense_residual({ROW_CODE})")
+    c = f.at("%work", f.let(f"load i64, ptr {f.at('%row', '8', 'i64')}"))
+    with f.loop("0", f.n) as each:
+        A_i = f.at(f.A, f.mul(each.i, f.n))
+        with f.loop("0", f.n, (width.number, f.get(c, each.i))) as j:
+            minus = f.number("fneg", f.get(A_i, j.i))
+            j.values = [f.fused(minus, f.get(f.b, j.i), j.values[0])]
+        f.put(j.values[0], f.result, each.i)
+    return f.text("i64 0")
+
+
+def _sandwich(width: Width) -> str:
+    """-A b A of matrices: F = b A, then -A F."""
+    f = _Solver(width, f"i64 @dense_sandwich({ROW_CODE})")
+    for left, right, length, to, to_length, sign in (
+        (f.b, f.A, f.n, f.F, f.length, "fadd"),
+        (f.A, f.F, f.length, f.result, f.n, "fsub"),
+    ):
+        with f.loop("0", f.n) as i:
+            row, found = f.at(left, f.mul(i.i, f.n)), f.at(to, f.mul(i.i, to_length))
+            with f.loop("0", f.n) as j:
+                with f.loop("0", f.n, (width.number, f.zero)) as k:
+                    entry = f.get(right, f.add(f.mul(k.i, length), j.i))
+                    k.values = [f.fused(f.get(row, k.i), entry, k.values[0])]
+                f.put(f.number(sign, f.zero, k.values[0]), found, j.i)
     return f.text("i64 0")

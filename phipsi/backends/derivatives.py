@@ -8,22 +8,20 @@ Everything else varies entry by entry.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from math import prod
 
 from phipsi.backends.disk.identity import Parts
-from phipsi.backends.job import Changed, Computation, Shape
+from phipsi.backends.job import Changed, Computation, Job, Rollable, Shape
 from phipsi.graph.derive import forward, reverse
 from phipsi.graph.graph import Graph, Node
+from phipsi.lowering.template_derivatives import CONFIGURATION, Product, joint_rate
 from phipsi.lowering.trace import Trace
-from phipsi.model.joints import JointKind
 from phipsi.model.model import Model
 from phipsi.scalars import Scalar
-
-CONFIGURATION = "q"
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,16 @@ class Derivative(Changed):
     def inputs(self) -> Mapping[str, Shape]:
         return {**self.base.inputs, **self.added}
 
+    @property
+    @abstractmethod
+    def product(self) -> Product:
+        """What it is, for rolled code."""
+
+    @property
+    def rollable(self) -> Rollable | None:
+        """Of a derivative of a program; those of derivatives are unrolled."""
+        return (self.base, self.product) if isinstance(self.base, Job) else None
+
     def entries(self, graph: Graph, name: str, shape: Shape) -> list[Node]:
         """The inputs of a graph that an argument is."""
         return [graph.input((name, i)) for i in range(prod(shape))]
@@ -78,6 +86,10 @@ class JacobianVector(Derivative):
     def tangents(self) -> tuple[str, ...]:
         """Names of the directions, in the order of `by`."""
         return direction_names(self.by, self.base.inputs)
+
+    @property
+    def product(self) -> Product:
+        return Product(False, self.by, self.tangents)
 
     def traced(self, limit: int | None = None) -> Trace:
         found = self.base.traced(limit)
@@ -113,6 +125,10 @@ class VectorJacobian(Derivative):
     def weights(self) -> tuple[str, ...]:
         """Names of w, one for each result."""
         return weight_names(len(self.base.outputs), self.base.inputs)
+
+    @property
+    def product(self) -> Product:
+        return Product(True, self.by, self.weights)
 
     def traced(self, limit: int | None = None) -> Trace:
         found = self.base.traced(limit)
@@ -177,26 +193,5 @@ def rate(model: Model, graph: Graph, q: Sequence[Scalar], dq: Sequence[Scalar]) 
     """How coordinates change as the configuration moves along dq: d/dt integrate(q, t dq) at 0."""
     rates: list[Scalar] = [0.0] * len(q)
     for joint in model.leaders:
-        rates[joint.q] = _joint_rate(joint.kind, graph, q[joint.q], dq[joint.v])
+        rates[joint.q] = joint_rate(joint.kind, graph, q[joint.q], dq[joint.v])
     return rates
-
-
-def _joint_rate(
-    kind: JointKind, graph: Graph, q: Sequence[Scalar], dq: Sequence[Scalar]
-) -> Sequence[Scalar]:
-    if type(kind).integrate is JointKind.integrate:  # coordinates and speeds are one
-        return dq
-    own = Graph()
-    start = [own.input(("q", i)) for i in range(kind.nq)]
-    step = [own.input(("u", i)) for i in range(kind.nv)]
-    along = [own.input(("dq", i)) for i in range(kind.nv)]
-    moved = [own.node(x) for x in kind.integrate(start, step)]
-    slopes = forward(own, moved, dict(zip(step, along, strict=True)))
-    given: dict[tuple[str, int], Scalar] = {}
-    for name, values in (("q", q), ("u", [0.0] * kind.nv), ("dq", dq)):
-        given |= _numbered(name, values)
-    return graph.graft(slopes, given)
-
-
-def _numbered(name: str, values: Sequence[Scalar]) -> Iterator[tuple[tuple[str, int], Scalar]]:
-    return (((name, i), x) for i, x in enumerate(values))

@@ -14,6 +14,7 @@ from phipsi.backends.disk.identity import Parts, of_blocks, of_expressions, of_m
 from phipsi.graph.graph import Graph
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.program import Program
+from phipsi.lowering.template_derivatives import Product
 from phipsi.lowering.trace import Trace, trace
 
 Shape = tuple[int, ...]  # () for a number, (n,) for a vector, (rows, columns) for a matrix
@@ -45,6 +46,10 @@ class Computation(Protocol):
     @property
     def key(self) -> Parts | None:
         """What its code depends on, beside phipsi and the processor; None if nobody can tell."""
+
+    @property
+    def rollable(self) -> Rollable | None:
+        """What rolled code can be made of; None where there are no loops to keep."""
 
     def traced(self, limit: int | None = None) -> Trace:
         """Every number of it as one graph, whose inputs are `(name of the argument, entry)`.
@@ -91,6 +96,11 @@ class Changed(ABC):
     @abstractmethod
     def key(self) -> Parts | None:
         """What its code depends on; None if it is not to be kept."""
+
+    @property
+    def rollable(self) -> Rollable | None:
+        """What rolled code can be made of: nothing, as it stands."""
+        return None
 
     @property
     @abstractmethod
@@ -143,6 +153,10 @@ class Job:
         own = of_blocks(self.expressions, self.machine.model)
         return self.about, machine, bodies, shapes, self.real, own
 
+    @property
+    def rollable(self) -> Rollable | None:
+        return self, None
+
     def traced(self, limit: int | None = None) -> Trace:
         shapes = self.matrices
         return trace(self.program, self.machine, self.points, shapes, Graph(limit), self.real)
@@ -157,3 +171,6 @@ class Job:
             else (shape[0], shape[1])
             for shape, out in shapes
         ]
+
+
+Rollable = tuple[Job, Product | None]  # a program on a machine, or a product with its Jacobian

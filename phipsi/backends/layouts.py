@@ -47,9 +47,21 @@ class Layouts:
         machine: where they run.
         points: on bodies.
         records: how many numbers the record of each body takes.
+        is_doubled: whether every number has a partner, as in derivatives.
+
+    Attributes:
+        shift: from a number to its partner.
+        zeroed: start and count of what is added to.
     """
 
-    def __init__(self, program: Program, machine: Machine, sizes: Sizes, records: np.ndarray):
+    def __init__(
+        self,
+        program: Program,
+        machine: Machine,
+        sizes: Sizes,
+        records: np.ndarray,
+        is_doubled: bool = False,
+    ):
         self.size = 0
         self.machine, self.sizes = machine, sizes
         self.record = self._take(int(records.sum())) + np.concatenate(
@@ -57,7 +69,7 @@ class Layouts:
         ).astype(np.int64)
         self.start: dict[Any, int] = {}
         self._dense = 0
-        self.zeroed: list[tuple[int, int]] = []  # start and count of what is added to
+        self.zeroed: list[tuple[int, int]] = []
         for statement in program.statements():
             slot = statement.target
             if slot is not None:
@@ -66,6 +78,9 @@ class Layouts:
                 self._place_pairs(statement)
             if statement.step in ("dense_solve", "dense_inverse"):
                 self._place_dense(statement)
+        self.shift = self.size
+        if is_doubled:
+            self._take(self.shift)
         self.start["dense"] = self._take(self._dense)
 
     def _take(self, count: int) -> int:

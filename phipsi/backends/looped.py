@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -32,7 +33,16 @@ from phipsi.lowering.machine import Machine
 from phipsi.lowering.memory import Sizes
 from phipsi.lowering.once import Once
 from phipsi.lowering.program import Direction, Loop, Program, Slot
-from phipsi.lowering.templates import Dense, Layout, Template
+from phipsi.lowering.template_derivatives import (
+    NotRolledError,
+    Partners,
+    Product,
+    forward_dense,
+    forward_template,
+    reverse_template,
+    without_results,
+)
+from phipsi.lowering.templates import Dense, Layout, Template, Whole
 from phipsi.lowering.trace import Shapes, check_scale
 from phipsi.lowering.visit import Visit
 from phipsi.model.joints import JointKind
@@ -101,12 +111,33 @@ class Pieces:
     """What belongs to one form of body, or is done once before one loop.
 
     Args:
-        by_loop: of each loop, or one after the other before it.
+        by_pass: of each pass, or one after the other before it.
         record: how many numbers the record of such a body takes.
     """
 
-    by_loop: Sequence[Any]
+    by_pass: Sequence[Any]
     record: int = 0
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One walk through a loop of the program.
+
+    Args:
+        number: of the loop.
+        loop: itself, as it is walked through.
+        is_back: whether adjoints are carried, against its direction.
+    """
+
+    number: int
+    loop: Loop
+    is_back: bool = False
+
+    @property
+    def back(self) -> Pass:
+        """The same loop, backward."""
+        turned = replace(self.loop, direction=self.loop.direction.other)
+        return Pass(self.number, turned, True)
 
 
 @dataclass(frozen=True)
@@ -177,32 +208,45 @@ class _Stream:
         whole = cut.rows(self.segments, stretch, lengths, inward) if cut else [stretch]
         self.rows += whole
 
+    def before(self, loop: Loop, pieces: Sequence[Any], walk: tuple[Code, Code]) -> None:
+        """What is done once, before a loop, or behind it in reverse."""
+        for piece in pieces:
+            if isinstance(piece, Dense):
+                self.dense(piece, walk)
+            elif piece is not None:
+                self.rows += list(self.made(loop, piece, AT_WORLD))
+
     def dense(self, step: Dense, walk: tuple[Code, Code]) -> None:
         """A system of the whole machine, or a product."""
         if step.routine == "dense_multiply":
             self._product(step, walk)
             return
-        assert isinstance(step.result, Slot)
-        n = self.table.sizes.of(step.matrix.shape.rows, step.matrix.domain.points)
-        slots = [step.matrix, step.right or step.matrix, step.result]
-        starts = [self.where.start[x] for x in slots]
+        matrix = step.operands[0].of
+        assert isinstance(matrix, Slot)
+        n = self.table.sizes.of(matrix.shape.rows, matrix.domain.points)
+        starts = [self._start(x) for x in step.operands]
         codes = (walk[0].address(step.routine), walk[1].address(step.routine))
-        fields = [*codes, 64, n, *starts, self.where.start["dense"]]
+        fields = [*codes, 0, n, *starts[:3], self.where.start["dense"], *starts[3:]]
+        fields[2] = 8 * len(fields)
         self.rows.append(np.array(fields, np.int64))
-        cube = n**3 // (6 if step.routine == "dense_solve_positive" else 1)
-        self.operations.update({"mul": cube + n * n, "add": cube + n * n, "div": n})
+        self.operations.update(dense.operations(step.routine, n))
 
     def _product(self, step: Dense, walk: tuple[Code, Code]) -> None:
         """A product of matrices of the whole machine, added to a third one or to an output."""
-        assert step.right is not None
-        of, start = self.table.sizes.of, self.where.start
-        n, k = (of(*x) for x in step.matrix.sides)
-        m = of(*step.right.sides[1])
-        place = (step.result, 0) if isinstance(step.result, int) else (-1, start[step.result])
+        A, B, C = step.operands
+        assert isinstance(A.of, Slot) and isinstance(B.of, Slot)
+        of = self.table.sizes.of
+        n, k = (of(*x) for x in A.of.sides)
+        m = of(*B.of.sides[1])
+        place = (C.of, 0) if isinstance(C.of, int) else (-1, self._start(C))
         codes = (walk[0].address(step.routine), walk[1].address(step.routine))
-        fields = [*codes, 80, n, k, m, start[step.matrix], start[step.right], *place]
+        fields = [*codes, 80, n, k, m, self._start(A), self._start(B), *place]
         self.rows.append(np.array(fields, np.int64))
         self.operations.update({"mul": n * k * m, "add": n * k * m})
+
+    def _start(self, operand: Whole) -> int:
+        """Where a slot of the whole machine, or its partner, is in the workspace."""
+        return self.where.start[operand.of] + self.where.shift * operand.is_partner
 
     def whole(self) -> np.ndarray:
         """The table: its length in bytes, then the rows."""
@@ -219,6 +263,7 @@ class LoopedProgram:
         plain: whether no joint follows another.
         target: what the code is made for.
         about: a digest of what the program computes; None if nobody can tell.
+        product: with its Jacobian, if that is wanted, not the program itself.
     """
 
     def __init__(
@@ -228,20 +273,35 @@ class LoopedProgram:
         plain: bool,
         target: Target,
         about: bytes | None = None,
+        product: Product | None = None,
     ):
         self.program, self.inputs, self.plain, self.target = program, inputs, plain, target
-        self.about = about
-        self.layout = Layout(program, target.real)
+        self.about, self.product = about, product
+        self.is_reverse = product is not None and product.is_reverse
+        self.layout = Layout(program, target.real, reuses=not self.is_reverse)
+        self.passes = [Pass(i, x) for i, x in enumerate(program.loops)]
+        if self.is_reverse:
+            self.passes += [x.back for x in reversed(self.passes)]
         self.constants = {"gravity"} & set(inputs)  # of machines, that are arguments
         self._known: OrderedDict[Any, Pieces] = OrderedDict()  # of a form, or of a loop and sizes
 
-    def on(self, machine: Machine, points: Mapping[tuple, Sequence[int]], shapes: Shapes) -> Looped:
+    def on(
+        self,
+        machine: Machine,
+        points: Mapping[tuple, Sequence[int]],
+        shapes: Shapes,
+        counts: Sequence[int],
+    ) -> Looped:
         """The table of a machine; what code is missing is compiled.
 
         Args:
             machine: where the program runs.
             points: of each list of points, the bodies that they are on.
-            shapes: rows and columns of the outputs.
+            shapes: rows and columns of the outputs of the program.
+            counts: how many numbers each result has: those outputs, or derivatives.
+
+        Raises:
+            NotRolledError: where the product with its Jacobian has no rolled code.
         """
         strides, real = [columns for _, columns in shapes], self.target.real
         if real == "float":
@@ -250,40 +310,52 @@ class LoopedProgram:
         with compiling:
             known = self._prepare(table)
         records = np.array([known[x].record for x in table.forms], np.int64)[table.kind]
-        where = Layouts(self.program, machine, table.sizes, records)
+        is_doubled = self.product is not None
+        where = Layouts(self.program, machine, table.sizes, records, is_doubled)
         walk = walk_code(self.target)
         segments = (walk[0].address("segments"), walk[1].address("segments"))
         cut = cut_machine(machine.tree) if self.plain else None
         stream = _Stream(table, where, cut, segments)
         zero = (walk[0].address("zero"), walk[1].address("zero"))
-        stream.rows += [tables.zero_row(zero, -1, *stretch) for stretch in where.zeroed]
-        for o, (height, width) in enumerate(shapes):
-            if o not in self.layout.direct(self.plain):
-                stream.rows.append(tables.zero_row(zero, o, 0, height * width))
-        for i, loop in enumerate(self.program.loops):
-            for piece in known[i, sizes_before(loop, table.sizes)].by_loop if loop.before else ():
-                if isinstance(piece, Dense):
-                    stream.dense(piece, walk)
-                elif piece is not None:
-                    stream.rows += list(stream.made(loop, piece, AT_WORLD))
+        stream.rows += [tables.zero_row(zero, -1, *stretch) for stretch in self._zeroed(where)]
+        direct = frozenset() if self.is_reverse else self.layout.direct(self.plain)
+        for o, count in enumerate(counts):
+            if o not in direct:
+                stream.rows.append(tables.zero_row(zero, o, 0, count))
+        at_world = table.world_form
+        for p, walked in enumerate(self.passes):
+            loop = walked.loop
+            steps: list[Callable[[], None]] = []
+            if loop.before:
+                once = known[p, sizes_before(loop, table.sizes)].by_pass
+                steps.append(partial(stream.before, loop, once, walk))
             if loop.statements:
-                stream.loop(loop, [known[form].by_loop[i] for form in table.forms])
-                at_world = table.world_form
-                world = None if at_world is None else known[at_world].by_loop[i]
-                if world is not None:
-                    stream.rows += list(stream.made(loop, world, AT_WORLD))
+                pieces = [known[form].by_pass[p] for form in table.forms]
+                steps.append(partial(stream.loop, loop, pieces))
+                if at_world is not None:
+                    here = [known[at_world].by_pass[p]]
+                    steps.append(partial(stream.before, loop, here, walk))
+            for step in reversed(steps) if walked.is_back else steps:
+                step()
         kernels = (walk[0].address("kernel"), walk[1].address("kernel"))
         keep = (*stream.keep, *walk)
-        stored = int(np.sum(records - self.layout.size + self.layout.kept))
+        stored = int(np.sum(records - self.layout.size + self.layout.kept)) * (1 + is_doubled)
         return Looped(stream.whole(), where.size, kernels, stream.operations, stored, keep)
+
+    def _zeroed(self, where: Layouts) -> list[tuple[int, int]]:
+        """Start and count of what is added to in the workspace; adjoints all are."""
+        if self.is_reverse:
+            return [*where.zeroed, (where.shift, where.shift)]
+        partners = [(where.shift + start, count) for start, count in where.zeroed]
+        return [*where.zeroed, *(partners if self.product is not None else ())]
 
     def _prepare(self, table: Table) -> dict[Any, Pieces]:
         """What forms of bodies, and what sizes, need; what was not met before is compiled."""
         forms: dict[Form, Any] = dict(zip(table.forms, table.examples, strict=True))
         if table.world_form is not None:
             forms[table.world_form] = None
-        loops = self.program.loops
-        sizes = [(i, sizes_before(x, table.sizes)) for i, x in enumerate(loops) if x.before]
+        loops = [x.loop for x in self.passes]
+        sizes = [(p, sizes_before(x, table.sizes)) for p, x in enumerate(loops) if x.before]
         forms_new = {x: link for x, link in forms.items() if x not in self._known}
         sizes_new = [x for x in sizes if x not in self._known]
         if forms_new or sizes_new:
@@ -311,7 +383,8 @@ class LoopedProgram:
             return None
         x = self.target
         processor = (x.cpu, x.features, x.lanes, x.real)
-        return self.about, self.inputs, self.plain, processor, llvm_version(), told
+        product = repr(self.product)
+        return self.about, product, self.inputs, self.plain, processor, llvm_version(), told
 
     def _drawn(
         self, forms: Mapping[Form, Any], sizes: Sequence[Any], conditions: Mapping[Form, Any]
@@ -320,16 +393,20 @@ class LoopedProgram:
         how, loops = (self.target.real, self.constants), self.program.loops
         found: dict[Any, Pieces] = {}
         for form, example in forms.items():
-            link, own = example or (None, ())
+            link, own, kind = example or (None, (), None)
             held = conditions.get(form, ())
             visit = Visit(self.program, form, link, self.layout, self.plain, *how, held, own)
             made = [visit.template(x) if x.statements else None for x in loops]
-            some = [x if x is not None and x.regions else None for x in made]
+            several = [self._on_the_way(x, kind, made[x.number]) for x in self.passes]
+            some = [x if x is not None and x.regions else None for x in several]
             found[form] = Pieces(some, visit.record)
-        for i, of in sizes:
+        for p, of in sizes:
             once = Once(self.program, self.layout, self.plain, of, LARGEST, *how)
-            found[i, of] = Pieces(once.pieces(loops[i]))
-        every = [x for pieces in found.values() for x in pieces.by_loop if isinstance(x, Template)]
+            walked = self.passes[p]
+            done = once.pieces(loops[walked.number])
+            order = reversed(done) if walked.is_back else done
+            found[p, of] = Pieces([y for x in order for y in self._once_on_the_way(walked, x)])
+        every = [x for pieces in found.values() for x in pieces.by_pass if isinstance(x, Template)]
         objects = {}
         writers: list[TemplateWriter] = []
         for lanes in {1, self.target.lanes} if every else ():
@@ -339,10 +416,34 @@ class LoopedProgram:
             objects[lanes] = compile_object(write_module(writers), self.target, kept=False)
         drafts = iter([_draft(x, y) for x, y in zip(every, writers, strict=True)])  # of any width
         pieces = [
-            Pieces([next(drafts) if isinstance(x, Template) else x for x in y.by_loop], y.record)
+            Pieces([next(drafts) if isinstance(x, Template) else x for x in y.by_pass], y.record)
             for y in found.values()
         ]
         return Drawn(objects, pieces)
+
+    def _on_the_way(
+        self, walked: Pass, kind: JointKind | None, template: Template | None
+    ) -> Template | None:
+        """What is done with a template in a pass: it is run, or its derivative."""
+        if template is None or self.product is None:
+            return template
+        partners = Partners(self.product, kind, range(self.layout.told, self.layout.size))
+        if not self.is_reverse:
+            return forward_template(template, partners)
+        if walked.is_back:
+            return reverse_template(template, partners)
+        return without_results(template)
+
+    def _once_on_the_way(
+        self, walked: Pass, piece: Template | Dense
+    ) -> Sequence[Template | Dense | None]:
+        """Likewise of what is done once for a machine."""
+        if isinstance(piece, Template):
+            made = self._on_the_way(walked, None, piece)
+            return [made] if made is not None and made.regions else []
+        if self.is_reverse:
+            raise NotRolledError("it solves a system of the whole machine")
+        return [piece] if self.product is None else forward_dense(piece)
 
     def _loaded(self, drawn: Drawn, keys: Sequence[Any]) -> dict[Any, Pieces]:
         """Pieces with their code in memory."""
@@ -357,7 +458,7 @@ class LoopedProgram:
                 x.graph, x.parameters, x.format, x.operations, addresses, keep, x.is_separable
             )
 
-        several = [Pieces([loaded(x) for x in y.by_loop], y.record) for y in drawn.pieces]
+        several = [Pieces([loaded(x) for x in y.by_pass], y.record) for y in drawn.pieces]
         return dict(zip(keys, several, strict=True))
 
 
@@ -393,12 +494,13 @@ def looped_program(
     plain: bool,
     target: Target,
     about: bytes | None = None,
+    product: Product | None = None,
 ) -> LoopedProgram:
     """The rolled code of a program, the same object for every machine."""
-    key = (id(program), inputs, plain, target)
+    key = (id(program), inputs, plain, target, product)
     with compiling:
         if key not in _programs:
-            _programs[key] = LoopedProgram(program, inputs, plain, target, about)
+            _programs[key] = LoopedProgram(program, inputs, plain, target, about, product)
             while len(_programs) > PROGRAMS:
                 _programs.popitem(last=False)
         _programs.move_to_end(key)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from phipsi.backends.disk.identity import Parts
 from phipsi.backends.disk.records import kept
 from phipsi.backends.entry import make_entry
 from phipsi.backends.gufunc import Plan, make_gufunc
-from phipsi.backends.job import Computation, Job, Shape
+from phipsi.backends.job import Computation, Rollable, Shape
 from phipsi.backends.kernel import write_kernel
 from phipsi.backends.llvm import Code, Target, compile_object, current_target, llvm_version
 from phipsi.backends.looped import looped_program
@@ -29,6 +31,7 @@ from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.backends.partition import Task
 from phipsi.backends.sequence import StepComputation
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
+from phipsi.lowering.template_derivatives import NotRolledError
 
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
 FORCED = 150_000  # nodes of one that is unrolled because it was asked for, or cannot be rolled
@@ -163,17 +166,30 @@ def compile_job(
 
 
 def _compiled(job: Computation, unroll: bool | None, target: Target) -> MachineCode:
-    if not isinstance(job, Job) or unroll:
-        straight = kept(
-            "function", _key(job, target, FORCED), lambda: unrolled(job, target, FORCED)
-        )
-        return _loaded(job, target, straight)
-    if unroll is None and len(job.machine.model.bodies) <= LARGEST // LEAST:
-        key = _key(job, target, LARGEST)
-        tried = kept("function", key, lambda: _unrolled_or_none(job, target, LARGEST))
+    rollable = job.rollable
+    if rollable is None or unroll:
+        return _straight(job, target)
+    base, product = rollable
+    # A derivative that can be compiled straight is faster so, and many are as long as this.
+    limit = LARGEST if product is None else FORCED
+    if unroll is None and len(base.machine.model.bodies) <= limit // LEAST:
+        key = _key(job, target, limit)
+        tried = kept("function", key, lambda: _unrolled_or_none(job, target, limit))
         if tried is not None:
             return _loaded(job, target, tried)
-    return _rolled(job, target)
+    try:
+        return _rolled(job, rollable, target)
+    except NotRolledError as reason:
+        with suppress(GraphTooLargeError):
+            if unroll is not None:  # else that was tried
+                return _straight(job, target)
+        raise GraphTooLargeError(str(reason)) from reason
+
+
+def _straight(job: Computation, target: Target) -> MachineCode:
+    """Unrolled code, as long as there may be any."""
+    straight = kept("function", _key(job, target, FORCED), lambda: unrolled(job, target, FORCED))
+    return _loaded(job, target, straight)
 
 
 # -- unrolled ----------------------------------------------------------------------------------
@@ -298,10 +314,11 @@ def compile_steps(job: StepComputation, limit: int) -> Loaded | None:
 # -- rolled ------------------------------------------------------------------------------------
 
 
-def _rolled(job: Job, target: Target) -> MachineCode:
-    plain = not job.machine.model.has_mimics
-    program = looped_program(job.program, tuple(job.inputs), plain, target, job.about)
-    looped = program.on(job.machine, job.points, job.matrices)
+def _rolled(job: Computation, rollable: Rollable, target: Target) -> MachineCode:
+    base, product = rollable
+    plain = not base.machine.model.has_mimics
+    program = looped_program(base.program, tuple(job.inputs), plain, target, base.about, product)
+    looped = program.on(base.machine, base.points, base.matrices, [*map(prod, job.outputs)])
     tables = looped.rows.ctypes.data
     many, single = looped.kernels
     room = target.bytes * looped.work

@@ -34,6 +34,7 @@ from phipsi.lowering.templates import (
 )
 from phipsi.lowering.visitor import followed
 from phipsi.lowering.walks import Walk, meetings
+from phipsi.model.joints import JointKind
 from phipsi.model.tree import WORLD
 
 OF_AXES = ("map_derivative", "axis")  # steps that ask whether a joint is this one
@@ -73,7 +74,7 @@ class Table:
         self.sizes = Sizes(model.nv, rows, len(links), counts)
         self.forms: list[Form] = []
         self.conditions: list[tuple[Node, ...]] = []
-        self.examples: list[tuple[Link, Own]] = []
+        self.examples: list[tuple[Link, Own, JointKind]] = []
         self._numbers: list[list[list[float]]] = []
         self._own_letters = own_letters(program)
         self._find_forms()
@@ -119,7 +120,7 @@ class Table:
             if key not in known:
                 known[key] = len(self.forms)
                 self.forms.append(key)
-                self.examples.append((link, own))
+                self.examples.append((link, own, joint.kind))
                 of_body = machine.parameters.conditions(values, k)
                 self.conditions.append(tuple(graph.less(x.value, x.bound) for x in of_body))
                 self._numbers.append([])
@@ -190,6 +191,8 @@ class Table:
             return np.full(len(bodies), stride)
         if what == "world":
             return np.full(len(bodies), where.start[rest[0]])
+        if what == "shift":
+            return np.full(len(bodies), where.shift)
         return np.array([self._at_point(what, rest, int(k), where) for k in bodies], np.int64)
 
     def _row_length(self, of: Slot | Symbol) -> int:

@@ -309,11 +309,15 @@ class ArrayFunction(ABC):
                 return compile_job(job, self.options.unroll, self.options.lanes)
             except ZeroDivisionError:
                 return None  # no state has a value; the interpreter says why
-            except GraphTooLargeError:
-                return self._too_large()
+            except GraphTooLargeError as error:
+                return self._too_large(str(error))
 
-    def _too_large(self) -> MachineCode | None:
-        """What is done where there are too many nodes."""
+    def _too_large(self, reason: str) -> MachineCode | None:
+        """What is done where there are too many nodes.
+
+        Args:
+            reason: why there is no rolled code either; empty where that was not asked for.
+        """
         for_what = (
             "to be unrolled: leave unroll to phipsi, or" if self.options.unroll else "to compile:"
         )

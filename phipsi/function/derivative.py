@@ -7,10 +7,11 @@ from functools import cached_property, partial
 from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import numpy as np
 
-from phipsi.errors import BackendError, InputError
+from phipsi.errors import BackendError, InputError, SlowPathWarning
 from phipsi.function.arrays import ArrayFunction
 from phipsi.function.call import Bodies, Call, Lists
 from phipsi.function.info import Info
@@ -32,8 +33,8 @@ class Derivative(ArrayFunction):
 
     It is called like the function itself, with the vector behind: directions dq,
     dv, ... of its arguments, or a weight w for each result. Directions of q are
-    tangents, as those of `integrate`. Where the graph is too long to be compiled,
-    NumPy evaluates it.
+    tangents, as those of `integrate`. Where there is no machine code, NumPy
+    evaluates its graph, with a `SlowPathWarning`.
 
     Attributes:
         base: the function.
@@ -58,6 +59,7 @@ class Derivative(ArrayFunction):
         self._order = (*base._order, *self.added) if base._order else ()
         self._skips = bool(self._order) and "v" not in base._order  # a direction comes behind it
         self._traced: tuple[Any, Trace] | None = None
+        self._is_slow = False  # whether NumPy evaluates it in place of machine code
 
     def _names(self) -> tuple[str, ...]:
         from phipsi.backends.derivatives import direction_names, weight_names
@@ -83,7 +85,9 @@ class Derivative(ArrayFunction):
         code = self._compiled_at(lists) if self.backend == "llvm" else None
         if code is not None:
             how = code.nodes, code.lanes, code.path, code.seconds
-            return Info(code.flops, code.sincos, None, None, *how)
+            bodies = max(len(self.model.bodies), 1)
+            stored = None if code.stored is None else code.stored / bodies
+            return Info(code.flops, code.sincos, None, stored, *how)
         traced = self._graph(self._bodies(lists))
         counts = count_operations(traced.graph.live(chain(*traced.outputs, traced.checks)))
         flops = sum(n for op, n in counts.items() if op in FLOPS)
@@ -147,7 +151,7 @@ class Derivative(ArrayFunction):
             return self._joined(call.at(own), job, several)
 
         is_complex = call.is_complex or any(map(np.iscomplexobj, arrays.values()))
-        exact = partial(self._by_graph, call, job, packed, batch)
+        exact = partial(self._once_more, call, job, packed, batch, is_complex)
         return Call(batch, is_complex, call.points, packed, exact, at)
 
     def _buffer(self, name: str, values: Mapping[str, Any]) -> Any:
@@ -175,14 +179,46 @@ class Derivative(ArrayFunction):
     def _in_double(self) -> Derivative:
         return Derivative(self.base._in_double, self.kind)
 
-    def _too_large(self) -> MachineCode | None:
-        return None  # NumPy takes longer graphs
+    def _too_large(self, reason: str) -> MachineCode | None:
+        """NumPy takes longer graphs, slowly."""
+        if not self._is_slow:
+            warn(
+                f"`{self._text}` on {self.model.name!r} is evaluated by NumPy, node by node: its "
+                f"graph is too long to compile, and it has no loops, since "
+                f"{reason or self._why_unrolled()}",
+                SlowPathWarning,
+                stacklevel=2,
+            )
+        self._is_slow = True
+        return None
+
+    def _why_unrolled(self) -> str:
+        if self.options.unroll:
+            return "unroll=True was asked for"
+        if isinstance(self.base, Derivative):
+            return "it is a derivative of a derivative"
+        return "too much is done once for the whole machine"
+
+    def _once_more(
+        self, call: Call, job: Job, packed: Any, batch: tuple[int, ...], is_complex: bool
+    ) -> list[np.ndarray]:
+        """The results after the function itself has had its say: by doubles, or by NumPy.
+
+        What makes machine code complain are pivots of the function. If it has a value
+        there, the numbers of machine code are good.
+        """
+        call.exact()  # SolveError where there is no value
+        wide = self if self.options.real == "double" else self._in_double
+        code = None if is_complex else wide._compiled(call)
+        if code is None:
+            return self._by_graph(call, job, packed, batch)
+        results = code.way().gufunc(*packed())
+        return [results] if len(self.outputs) == 1 else list(results)
 
     def _by_graph(
         self, call: Call, job: Job, packed: Any, batch: tuple[int, ...]
     ) -> list[np.ndarray]:
-        """The results by NumPy, after the function itself has had its say."""
-        call.exact()  # SolveError where there is no value
+        """The results by NumPy, node by node."""
         traced = self._graph(self._bodies(call.points))
         numbers: dict[tuple[str, int], Any] = {}
         for (name, shape), array in zip(job.inputs.items(), packed(), strict=True):
@@ -194,7 +230,7 @@ class Derivative(ArrayFunction):
         results = []
         for shape, entries in zip(job.outputs, traced.outputs, strict=True):
             columns = [np.broadcast_to(next(found), batch) for _ in entries]
-            results.append(np.stack(columns, axis=-1).reshape(*batch, *shape))
+            results.append(np.stack(columns, axis=-1).reshape((*batch, *shape)))
         return [x[()] if x.ndim == 0 else x for x in results]
 
     def _graph(self, bodies: Bodies) -> Trace:
@@ -206,7 +242,7 @@ class Derivative(ArrayFunction):
                 self._traced = key, job.traced(LARGEST)
             except GraphTooLargeError:
                 raise BackendError(
-                    f"`{self._text}` on {self.model.name!r} is too large: its graph has more than "
-                    f"{LARGEST:,} nodes"
+                    f"`{self._text}` on {self.model.name!r} is too large for NumPy: its graph has "
+                    f"more than {LARGEST:,} nodes"
                 ) from None
         return self._traced[1]

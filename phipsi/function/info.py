@@ -13,7 +13,7 @@ class Info:
         flops: sums, products, quotients and square roots.
         sincos: sines and cosines.
         sweeps: loops over the bodies; None of a derivative, which has none of its own.
-        stored_per_body: numbers kept between the loops; None likewise.
+        stored_per_body: numbers kept between the loops; None of a derivative without loops.
         nodes: operations of the machine code, of all kinds; None without.
         lanes: states that it computes side by side; None without.
         path: "unrolled" or "rolled" machine code, or "interpreter".

@@ -21,6 +21,7 @@ from phipsi.lowering.templates import (
     Layout,
     Region,
     Template,
+    Whole,
     flat,
     side,
 )
@@ -93,18 +94,20 @@ class Once(Recorder):
 
         Floats are solved for by the inverse where that is small, which is then looked at.
         """
-        A, *right = (read.slot for read in statement.arguments)
+        A, *right = (Whole(read.slot) for read in statement.arguments)
         if statement.step == "emit_product":
             into = statement.options[0] if statement.target is None else statement.target
-            return Dense("dense_multiply", A, right[0], into)
+            return Dense("dense_multiply", (A, *right, Whole(into)))
         assert statement.target is not None
+        result = Whole(statement.target)
         if statement.step == "dense_inverse":
-            return Dense("dense_inverse", A, None, statement.target)
-        n = self.sizes.of(A.shape.rows, A.domain.points)
+            return Dense("dense_inverse", (A, A, result))
+        matrix = statement.arguments[0].slot
+        n = self.sizes.of(matrix.shape.rows, matrix.domain.points)
         is_watched = self.checks.real == "float" and n <= SMALL
         by_pivots = statement.options[0] and not is_watched
         routine = "dense_solve_positive" if by_pivots else "dense_solve"
-        return Dense(routine, A, right[0], statement.target)
+        return Dense(routine, (A, *right, result))
 
     def _templates(self, statements: Sequence[Statement]) -> list[Template]:
         """The code of some statements in pieces of bounded length, as far as that is cheap."""

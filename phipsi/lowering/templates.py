@@ -138,19 +138,35 @@ class Template:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """A slot of the whole machine, or its partner in a derivative; see `template_derivatives`.
+
+    Args:
+        of: the slot; or the number of an output.
+        is_partner: which of the two.
+    """
+
+    of: Slot | int
+    is_partner: bool = False
+
+    @property
+    def partner(self) -> Whole:
+        """Its tangent; an output is one already."""
+        return Whole(self.of, not isinstance(self.of, int))
+
+
+@dataclass(frozen=True)
 class Dense:
     """A system or a product of the whole machine, by loops of their own.
 
     Args:
         routine: of `backends.dense`.
-        matrix, right: slots of the machine; no right side for an inverse.
-        result: a slot of the machine, or the number of an output.
+        operands: a matrix, a right side (for an inverse, the matrix again), the result; then
+            what else the routine reads.
     """
 
     routine: str
-    matrix: Slot
-    right: Slot | None
-    result: Slot | int
+    operands: tuple[Whole, ...]
 
 
 WORK = ("work",)
@@ -162,6 +178,11 @@ WORK = ("work",)
 class Layout:
     """What bodies leave for their neighbours, at the same places in every record.
 
+    Args:
+        program: the loops.
+        real: what the code will compute with, "double" or "float".
+        reuses: whether what does not outlive its loop shares its places with others.
+
     Attributes:
         shared: of each such slot, where it starts.
         kept: how many numbers of them outlive their loop.
@@ -170,7 +191,7 @@ class Layout:
         told: where children add what single precision may have lost; see `cancellation`.
     """
 
-    def __init__(self, program: Program, real: str = "double"):
+    def __init__(self, program: Program, real: str = "double", reuses: bool = True):
         self.program = program
         self.life = lifetimes(program.loops)
         self.shared: dict[Slot, int] = {}
@@ -181,7 +202,8 @@ class Layout:
         }
         reads = (read for x in program.statements() for read in x.arguments)
         neighbourly = self.pushed | {x.slot for x in reads if x.at is At.PARENT}
-        start = self._place(0, [x for x in neighbourly if self.life[x] is Life.KEPT])
+        outlives = [x for x in neighbourly if self.life[x] is Life.KEPT or not reuses]
+        start = self._place(0, outlives)
         self.kept = self.size = start
         for loop in program.loops:  # what does not outlive its loop shares the rest
             made = (x.target for x in loop.statements if x.target in neighbourly)

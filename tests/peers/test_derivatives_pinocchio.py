@@ -13,14 +13,15 @@ from phipsi.operators import C, Mass, T
 STATES = 5
 
 
+@pytest.mark.parametrize("unroll", [True, False], ids=["unrolled", "rolled"])
 @pytest.mark.parametrize("robot", [(UR5, "fixed"), (SOLO, "free")], ids=named)
-def test_products_with_the_jacobians_of_forward_and_inverse_dynamics(robot):
+def test_products_with_the_jacobians_of_forward_and_inverse_dynamics(robot, unroll):
     model, peer = read(*robot)
     rng = np.random.default_rng(5)
     q = np.array([model.random(rng) for _ in range(STATES)])
     v, x, dq, dv, dx, w = rng.normal(size=(6, STATES, model.nv))
-    fall = pp.compile(model, Mass.inv @ (T - C), backend="llvm")
-    drive = pp.compile(model, Mass @ T + C, backend="llvm")
+    fall = pp.compile(model, Mass.inv @ (T - C), backend="llvm", unroll=unroll)
+    drive = pp.compile(model, Mass @ T + C, backend="llvm", unroll=unroll)
     S, data = peer.S, peer.model.createData()
     for function, by_peer in ((fall, forward), (drive, inverse)):
         expected, transposed = [], []
@@ -32,6 +33,8 @@ def test_products_with_the_jacobians_of_forward_and_inverse_dynamics(robot):
         check("J t", function.jvp(q, v, x, dq, dv, dx), np.array(expected))
         for i, found in enumerate(function.vjp(q, v, x, w)):
             check("J* w", found, np.array([rows[i] for rows in transposed]))
+        path = "unrolled" if unroll else "rolled"
+        assert function.jvp.info().path == function.vjp.info().path == path
 
 
 def forward(peer, data, S, q, v, tau):

@@ -27,6 +27,7 @@ from phipsi.backends.parallel.dealing import PLACE, common_text
 from phipsi.backends.parallel.pool import ASKED, has_threads, pool_address
 from phipsi.backends.parallel.threads import team_code
 from phipsi.backends.parallel.workers import MOST, default_address
+from phipsi.lowering.template_derivatives import SHIFT
 from phipsi.lowering.templates import Template as BodyTemplate
 from phipsi.model.tree import WORLD, Tree
 
@@ -36,7 +37,7 @@ FINEST = 64  # small ones are put together until they are one of so many
 GAIN = 0.8  # of the bodies, at most so many one after the other, with two threads
 HEAD = 8  # fields of the row before the list of parts
 
-OWN = (("own",), ("parent",))
+OWN = (("own",), ("parent",), SHIFT)
 PLACES = (("q",), ("v",), ("rows",), ("body",), ("pose",))
 
 

@@ -1,0 +1,279 @@
+"""Products with Jacobians in rolled code: visit by visit, with the loops kept.
+
+The oracles are the graph that NumPy evaluates, differentiated as a whole, the complex step
+through the interpreter, and Pinocchio's analytical derivatives.
+"""
+
+import copy
+import pickle
+
+import machines
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from symbols import A, x
+from test_complexity import random_tree, revolute_chain
+from test_function import FALL, as_tuple, llvm, numpy, states
+from test_function_derivatives import directions_of, slopes_of
+from test_lowering_market import situation
+from test_rolled import BUNDLES, CLOSE, PROJECTED, rolled
+
+import phipsi as pp
+from phipsi.algebra.walk import letters_of
+from phipsi.errors import InputError, SolveError
+from phipsi.graph.graph import Graph
+from phipsi.lowering import template_derivatives
+from phipsi.lowering.template_derivatives import NotRolledError, Partners, Product
+from phipsi.lowering.templates import WORK, Address, Region, Store, Template
+from phipsi.operators import C, J, Mass, S_q, T, U, V, beta, c, f0, pose, psi
+
+KINETIC = 0.5 * beta.T @ Mass @ beta
+SWEEPS = {
+    "tree_of_every_kind": FALL,
+    "mimics": (C, U, V),
+    "rotor_bodies": (pose, KINETIC),
+    "forest": psi.T @ A @ x,
+}
+AT_POINTS = (J.T @ f0, c, J @ beta)
+INVERSE = Mass @ T + C
+
+
+def assert_same(found, expected, what=""):
+    """Relative to the largest entry."""
+    for one, other in zip(as_tuple(found), as_tuple(expected), strict=True):
+        assert np.shape(one) == np.shape(other), what
+        scale = np.abs(other).max(initial=1e-2)
+        assert np.abs(one - other).max(initial=0.0) < CLOSE * scale, what
+
+
+def situated(machine, expression, seed=0):
+    """A machine, arguments of a function by name, and the points on it."""
+    model, points = situation(machine)[0], None
+    q, v, _ = states(model, seed=seed)
+    rng = np.random.default_rng(seed + 5)
+    function = numpy(model, expression)
+    sizes = {"joint": sum(x.kind.nv for x in model.joints), "body": 6 * len(model.bodies)}
+    given = {"v": v} if "v" in function.varying else {}
+    for letter in function.program.free:
+        if letter.target.name == "point":
+            points = [pp.point(model.bodies[-1].name, (0.1, 0.2, 0.3)), pp.point("world")]
+            given[letter.name] = rng.normal(size=12)
+        elif letter.source.name == "scalar":
+            given[letter.name] = rng.normal(size=sizes[letter.target.name])
+        else:
+            given[letter.name] = [rng.normal(size=(6, 6)) for _ in model.bodies]
+    if "points" in function.inputs:
+        points = [pp.point(model.bodies[-1].name, (0.1, 0.2, 0.3)), pp.point("world")]
+    return model, q, given, {} if points is None else {"points": points}
+
+
+def check_rolled(machine, expression, seed=0, reverse=True):
+    """J t and J* w of rolled code against those of the whole graph, by NumPy."""
+    model, q, given, passed = situated(machine, expression, seed)
+    ours, theirs = rolled(model, expression), numpy(model, expression)
+    flat = {name: np.ravel(y) if isinstance(y, list) else y for name, y in given.items()}
+    along = {f"d{name}": y for name, y in directions_of(flat, seed + 1).items()}
+    along["dq"] = np.random.default_rng(seed + 2).normal(size=model.nv)
+    expected = as_tuple(theirs.jvp(q, **given, **passed, **along))
+    assert_same(ours.jvp(q, **given, **passed, **along), expected, str(expression))
+    at = passed.get("points")
+    assert ours.jvp.info(at).path == "rolled"
+    if reverse:
+        rng = np.random.default_rng(seed + 3)
+        weights = [rng.normal(size=np.shape(y)) for y in expected]
+        weighed = dict(zip(ours.vjp.added, weights, strict=True))
+        found = ours.vjp(q, **given, **passed, **weighed)
+        assert_same(found, theirs.vjp(q, **given, **passed, **weighed), str(expression))
+        assert ours.vjp.info(at).path == "rolled"
+
+
+# -- the same numbers ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("machine", SWEEPS)
+def test_rolled_products_of_sweeps_are_those_of_the_graph(machine):
+    """Every kind of joint, quaternions and followers among them; blocks of operators as well."""
+    check_rolled(machine, SWEEPS[machine])
+
+
+def test_rolled_products_at_points_are_those_of_the_graph():
+    for expression in AT_POINTS:
+        check_rolled("welded", expression)
+
+
+@pytest.mark.parametrize(
+    ("machine", "bundle"), [("rotor_bodies", "columns"), ("serial_multidof", "pairs")]
+)
+def test_matrices_have_rolled_products_forward(machine, bundle):
+    """Columns, and pairs of them, carry tangents."""
+    own = [x for x in BUNDLES[bundle] if not any(y.free for y in letters_of((x,)))]
+    check_rolled(machine, own, reverse=False)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [PROJECTED.inv @ S_q.T @ T, PROJECTED.inv, S_q @ PROJECTED.inv @ S_q.T],
+    ids=["solved", "inverted", "multiplied"],
+)
+def test_systems_of_the_whole_machine_have_tangents(expression):
+    """d(A^-1 b), d(A^-1) and d(A B), by the dense routines."""
+    model, q, given, _ = situated("mimics", expression)
+    dq = np.random.default_rng(4).normal(size=model.nv)
+    along = directions_of(given)
+    found = rolled(model, expression).jvp(
+        q, **given, dq=dq, **{f"d{name}": y for name, y in along.items()}
+    )
+    assert_same(found, tuple(slopes_of(model, expression, q, given, dq, along)))
+    assert rolled(model, expression).jvp.info().path == "rolled"
+
+
+@settings(max_examples=5, deadline=None)
+@given(machine=machines.machines(max_bodies=7), seed=st.integers(0, 1000))
+def test_rolled_products_agree_with_the_complex_step_on_random_machines(machine, seed):
+    q, v, forces = states(machine, seed=seed)
+    others = {"v": v, "T": forces}
+    along = directions_of(others, seed)
+    dq = np.random.default_rng(seed + 1).normal(size=machine.nv)
+    function = rolled(machine, FALL)
+    found = function.jvp(q, v, forces, dq, along["v"], along["T"])
+    (expected,) = slopes_of(machine, FALL, q, others, dq, along)
+    assert_same(found, expected)
+    w = np.random.default_rng(seed + 2).normal(size=machine.nv)
+    by_q, by_v, by_T = function.vjp(q, v, forces, w)
+    terms = [by_q @ dq, by_v @ along["v"], by_T @ along["T"]]
+    assert abs(sum(terms) - w @ found) <= 1e-10 * (1.0 + sum(map(abs, terms)))
+
+
+def test_parameters_are_differentiated_in_rolled_code():
+    model = machines.MARKET["tree_one_dof"]()
+    q, v, forces = states(model)
+    names = ["moments", "gravity", f"{model.joints[2].name}.position"]
+    made = {
+        unroll: pp.compile(model, FALL, parameters=names, backend="llvm", unroll=unroll, lanes=1)
+        for unroll in (False, True)
+    }
+    nominal = made[True].parameters
+    w = np.ones(model.nv)
+    one, other = (y.vjp(q, v, forces, **nominal, w=w) for y in made.values())
+    assert_same(one, other)
+    along = directions_of(nominal)
+    one, other = (
+        y.jvp(q, v, forces, **nominal, **{f"d{x}": z for x, z in along.items()})
+        for y in made.values()
+    )
+    assert_same(one, other)
+    assert made[False].vjp.info().path == made[False].jvp.info().path == "rolled"
+
+
+# -- large machines --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [revolute_chain, random_tree])
+def test_products_of_large_machines_cost_the_same_for_every_further_body(shape):
+    """Flops and stored numbers of rolled code, counted: a straight line on chains."""
+    sizes = (200, 400, 800)
+    for which in ("jvp", "vjp"):
+        infos = [getattr(rolled(shape(n), INVERSE), which).info() for n in sizes]
+        assert {x.path for x in infos} == {"rolled"}
+        counted = [(x.flops, x.stored_per_body * n) for x, n in zip(infos, sizes, strict=True)]
+        first, second = np.diff(counted, axis=0)
+        if shape is revolute_chain:
+            assert np.array_equal(2 * first, second)
+        assert counted[-1][0] < 4.5 * counted[0][0]
+        assert counted[-1][1] < 4.1 * counted[0][1]
+
+
+def test_two_thousand_bodies_by_both_ways():
+    """J t by central differences; w . J t and t . J* w; a batch has the bits of its states."""
+    n = 2000
+    model = pp.chain(n)
+    function = pp.compile(model, INVERSE, backend="llvm")
+    rng = np.random.default_rng(0)
+    q, v, a, dq, dv, da, w = 0.1 * rng.normal(size=(7, 2, n))
+    along = function.jvp(q, v, a, dq, dv, da)
+    assert function.jvp.info().path == function.vjp.info().path == "rolled"
+    step = 1e-6
+    ahead, behind = (function(q + s * dq, v + s * dv, a + s * da) for s in (step, -step))
+    slope = (ahead - behind) / (2 * step)
+    assert np.abs(along - slope).max() < 1e-5 * np.abs(along).max()
+    back = function.vjp(q, v, a, w)
+    turned = sum(np.sum(y * z, -1) for y, z in zip(back, (dq, dv, da), strict=True))
+    assert np.allclose(np.sum(w * along, -1), turned, rtol=1e-9)
+    assert np.array_equal(function.jvp(q[1], v[1], a[1], dq[1], dv[1], da[1]), along[1])
+    assert np.array_equal(function.vjp(q[1], v[1], a[1], w[1])[0], back[0][1])
+
+
+# -- other ways to call them -----------------------------------------------------------------
+
+
+def test_single_precision_has_rolled_products():
+    model = machines.MARKET["tree_one_dof"]()
+    q, v, forces = states(model, 5)
+    t, w = np.random.default_rng(2).normal(size=(2, model.nv))
+    single = llvm(model, FALL, unroll=False, lanes=1, dtype=np.float32)
+    double = rolled(model, FALL)
+    for name, last in (("jvp", (t, t, t)), ("vjp", (w,))):
+        product = getattr(single, name)
+        found = as_tuple(product(q, v, forces, *last))
+        right = as_tuple(getattr(double, name)(q, v, forces, *last))
+        for one, other in zip(found, right, strict=True):
+            assert one.dtype == np.float32
+            assert np.abs(one - other).max() < 2e-2 * np.abs(other).max()
+        assert product.info().path == "rolled"
+
+
+def test_singular_states_raise_in_rolled_products():
+    model = machines.rbdl_zyx()
+    q, v = np.array([0.3, np.pi / 2, 0.1]), np.ones(3)
+    function = rolled(model, FALL)
+    for product, last in ((function.jvp, (v, v, v)), (function.vjp, (v,))):
+        with pytest.raises(SolveError):
+            product(q, v, v, *last)
+        with pytest.raises(SolveError):
+            product(np.stack([q - 0.5, q]), v, v, *last)
+        with pytest.raises(InputError, match=r"q\[1\] is nan"):
+            product([0.1, np.nan, 0.2], v, v, *last)
+        assert all(np.isfinite(x).all() for x in as_tuple(product(q - 0.5, v, v, *last)))
+
+
+def test_near_a_singular_state_products_are_looked_at_and_stay():
+    """An alarm that is none: the function has a value, and so has its derivative."""
+    model = machines.rbdl_zyx()
+    q, v = np.array([0.3, np.pi / 2 - 1e-4, 0.1]), np.ones(3)
+    function, straight = rolled(model, FALL), numpy(model, FALL)
+    expected = straight.jvp(q, v, v, dq=v)
+    assert np.allclose(function.jvp(q, v, v, dq=v), expected, rtol=1e-4)
+
+
+def test_rolled_products_are_kept_on_disk_and_travel(tmp_path, monkeypatch):
+    from phipsi.backends import looped
+
+    monkeypatch.setenv("PHIPSI_CACHE", str(tmp_path / "cache"))
+    model = pp.chain(6)
+    q = np.full(6, 0.2)
+    looped._programs.clear()
+    right = rolled(model, INVERSE).vjp(q, q, q, w=q)
+    looped._programs.clear()
+
+    def no(*_, **__):
+        raise AssertionError("found on disk")
+
+    monkeypatch.setattr(looped, "compile_object", no)
+    again = rolled(copy.copy(model), INVERSE).vjp
+    assert all(map(np.array_equal, again(q, q, q, w=q), right))
+    sent = pickle.loads(pickle.dumps(again))
+    assert all(map(np.array_equal, sent(q, q, q, w=q), right))
+
+
+# -- what is not kept ------------------------------------------------------------------------
+
+
+def test_a_number_that_is_replaced_by_its_own_function_has_no_way_back():
+    graph = Graph()
+    place = Address(WORK, (("own",),), 0)
+    y = graph.input(("load", place))
+    template = Template(graph, [Region(None, [Store(place, y * y)])])
+    partners = Partners(Product(True, ("q",), ("w",)), None, range(0))
+    with pytest.raises(NotRolledError, match="replaced by a function of itself"):
+        template_derivatives.reverse_template(template, partners)
