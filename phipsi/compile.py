@@ -1,5 +1,6 @@
 """The spine: an expression becomes a program, a program a function of arrays.
 
+rewrite     the cheapest expression that means the same, by the identities
 settle      definitions unfolded, inverses found
 lower       statements on bodies
 schedule    loops over bodies
@@ -12,12 +13,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from phipsi.algebra.node import Node
+from phipsi.algebra.identities import Equation
+from phipsi.algebra.identities.equation import own_identities
+from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.parse import as_expression
 from phipsi.algebra.spaces import SCALAR
@@ -30,9 +34,11 @@ from phipsi.errors import InputError, LoweringError, name_choices
 from phipsi.function import LANES, Function
 from phipsi.function.call import Options
 from phipsi.lowering import matrices
+from phipsi.lowering.conditions import Facts, facts_of
 from phipsi.lowering.covariance import infer_kinds
 from phipsi.lowering.parameters import checked_names
 from phipsi.lowering.program import Output, Program
+from phipsi.lowering.rewrite import rewrite as rewrite_by_identities
 from phipsi.lowering.schedule import schedule
 from phipsi.lowering.settle import settle
 from phipsi.lowering.verify import verify
@@ -51,20 +57,49 @@ def make_program(expressions: Sequence[Node], plain: bool = True) -> Program:
 
     It depends on no machine; `plain` is whether no joint of it follows another.
     """
-    return _make_program(tuple(expressions), plain)
+    return _make_program(tuple(expressions), plain, free_letters(expressions))
 
 
 @lru_cache(maxsize=512)
-def _make_program(expressions: tuple[Node, ...], plain: bool) -> Program:
+def _make_program(
+    expressions: tuple[Node, ...], plain: bool, passed: tuple[Symbol, ...]
+) -> Program:
+    """The program, one object for all machines; `passed` has letters whose values may be unused."""
     told = of_expressions(expressions)
     has_functions = any(isinstance(x, MachineLetter) for x in letters_of(expressions))
     key = None if told is None or has_functions else (told, plain)
     try:
-        return kept("program", key, lambda: _lower(expressions, plain))
+        program = kept("program", key, lambda: _lower(expressions, plain))
     except RecursionError:
         raise LoweringError(
             "the expression is nested too deeply to be lowered; pp.as_matrix evaluates it densely"
         ) from None
+    return replace(program, free=passed)
+
+
+def rewrite_expressions(
+    expressions: Sequence[Node], model: Model, parameters: Sequence[str] = ()
+) -> tuple[Node, ...]:
+    """Expressions that mean the same and cost less on such a machine, if there are any.
+
+    The identities of the papers take part, and those of `add_identity`.
+    """
+    return _rewritten(tuple(expressions), facts_of(model, parameters), own_identities())
+
+
+@lru_cache(maxsize=512)
+def _rewritten(
+    expressions: tuple[Node, ...], facts: Facts, own: tuple[Equation, ...]
+) -> tuple[Node, ...]:
+    sides = tuple(x for one in own for x in (one.left, one.right, *one.variables))
+    told, known = of_expressions(expressions), of_expressions(sides)
+    has_functions = any(isinstance(x, MachineLetter) for x in letters_of((*expressions, *sides)))
+    about = [(x.name, len(x.variables), sorted(map(str, x.conditions))) for x in own]
+    met = sorted(map(str, facts.conditions)), facts.regular, facts.plain
+    is_told = told is not None and known is not None and not has_functions
+    key = (told, known, about, *met) if is_told else None
+    lower = partial(_lower, plain=facts.plain)
+    return kept("rewriting", key, lambda: rewrite_by_identities(expressions, facts, lower))
 
 
 def _lower(expressions: tuple[Node, ...], plain: bool) -> Program:
@@ -81,8 +116,13 @@ def _lower(expressions: tuple[Node, ...], plain: bool) -> Program:
     statements = low.finish()
     loops = schedule(statements)
     outputs = tuple(_output(x) for x in expressions)
-    free = tuple(x for x in letters_of(expressions) if x.free)
-    return verify(Program(loops, outputs, free, kinds.covariant, low.origins(statements)))
+    free, origins = free_letters(expressions), low.origins(statements)
+    return verify(Program(loops, outputs, free, kinds.covariant, origins, expressions))
+
+
+def free_letters(expressions: Sequence[Node]) -> tuple[Symbol, ...]:
+    """The letters whose values are passed, in order of first appearance."""
+    return tuple(x for x in letters_of(expressions) if x.free)
 
 
 def _output(expression: Node) -> Output:
@@ -100,6 +140,7 @@ def compile(
     lanes: int | None = None,
     threads: int | str | None = None,
     backend: str | None = None,
+    rewrite: bool = True,
 ) -> Function:
     """An expression, or several that share what they share, as a function of arrays.
 
@@ -127,6 +168,8 @@ def compile(
         backend: "llvm" makes machine code at the first call; "numpy" runs the loops in
             Python, with the batch as arrays. None is "llvm", or what the environment
             variable PHIPSI_BACKEND says.
+        rewrite: whether identities may be used, those of `add_identity` among them, to find a
+            cheaper expression that means the same; False compiles the line as it is typed.
 
     Returns:
         A function of q, v, the free letters in order of first appearance, points, and
@@ -165,9 +208,12 @@ def compile(
         raise InputError(f"lanes: expected one of {', '.join(map(str, widths))}, got {lanes!r}")
     if unroll is not None and type(unroll) is not bool:
         raise InputError(f"unroll: expected True, False or None, got {unroll!r}")
+    if type(rewrite) is not bool:
+        raise InputError(f"rewrite: expected True or False, got {rewrite!r}")
     names = checked_names(parameters)
     threads_or_default(threads)  # InputError
-    return _made(model, expressions, several, Options(backend, unroll, lanes, real, threads), names)
+    options = Options(backend, unroll, lanes, real, threads)
+    return _made(model, expressions, several, options, names, rewrite)
 
 
 def check_model(model: Model) -> None:
@@ -202,11 +248,13 @@ def _made(
     several: bool,
     options: Options,
     parameters: tuple[str, ...],
+    rewrite: bool,
 ) -> Function:
     """The function, made once for each model; it lives on the model and dies with it."""
     functions = model.functions
-    key = (expressions, several, options, parameters)
+    key = (expressions, several, options, parameters, own_identities() if rewrite else None)
     if key not in functions:
-        program = make_program(expressions, plain=not model.has_mimics)
+        chosen = rewrite_expressions(expressions, model, parameters) if rewrite else expressions
+        program = _make_program(chosen, not model.has_mimics, free_letters(expressions))
         functions[key] = Function(model, expressions, several, program, options, parameters)
     return functions[key]

@@ -21,7 +21,8 @@ from phipsi.algebra.rewriting.normal import are_equal
 from phipsi.algebra.spaces import BODY, JOINT, SCALAR
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
-from phipsi.explain.deriving.trials import Trial, unmet
+from phipsi.explain.deriving.trials import Trial
+from phipsi.lowering.conditions import unmet
 from phipsi.lowering.cost import cost_of
 from phipsi.operators import (
     C,

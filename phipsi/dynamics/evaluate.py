@@ -31,7 +31,7 @@ def evaluate(
     """
     function = known(model, expression, backend)
     if function is None:
-        function = compile(model, expression, backend=backend)
+        function = compile(model, expression, backend=backend, rewrite=False)
         model.functions[expression, backend] = function
     for name, value in arguments.items():
         if value is None:

@@ -309,7 +309,7 @@ class Function(ArrayFunction):
             return None
         what = self.program, self._machine, bodies
         about = "phipsi", self._text, self.options.real
-        return Job(*what, shapes, outputs, *about, self.expressions)
+        return Job(*what, shapes, outputs, *about, self.program.expressions)
 
     def _input_shape(self, letter: Symbol, bodies: Bodies) -> tuple[int, ...]:
         rows, widths = (

@@ -250,6 +250,7 @@ class Program:
     free: tuple[Symbol, ...]  # the free letters, in order of first appearance
     shifted: bool  # whether private frames may move their origins
     origins: Mapping[Slot, Origin] = field(default_factory=dict, compare=False, repr=False)
+    expressions: tuple[Node, ...] = ()  # that it was lowered from
 
     def statements(self) -> Iterator[Statement]:
         """Every statement, in the order of execution."""

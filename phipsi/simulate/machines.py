@@ -108,7 +108,7 @@ class ArrayMechanism(ArrayFlow):
         for joint in self.model.joints:
             own = 0.0 if joint.mimic else np.sqrt(resistance[..., None, joint.v])
             roots.append(own * np.eye(joint.kind.nv))
-        function = compile(self.model, resisted(self.model), **self._with)
+        function = compile(self.model, resisted(self.model), rewrite=False, **self._with)
         return function(q, v, tau=tau, roots=roots)
 
     def value(
@@ -146,7 +146,7 @@ class ArrayMechanism(ArrayFlow):
         return np.asarray(dynamics.potential_energy(self.model, q, **self._with))[..., None]
 
     def _momenta(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return compile(self.model, MOMENTA, **self._with)(q, v)
+        return compile(self.model, MOMENTA, rewrite=False, **self._with)(q, v)
 
 
 class NodeMechanism(NodeFlow):

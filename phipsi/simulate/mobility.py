@@ -50,5 +50,5 @@ def _diagonals(model: Model, q: np.ndarray) -> np.ndarray:
         for a, i in enumerate(range(joint.v.start, joint.v.stop)):
             units[a, i] = 1.0
     backend = "numpy" if len(model.bodies) < LARGE else None
-    columns = compile(model, MOBILITY, backend=backend)(q[:, None], unit=units)
+    columns = compile(model, MOBILITY, backend=backend, rewrite=False)(q[:, None], unit=units)
     return np.sum(columns * units, axis=-2)

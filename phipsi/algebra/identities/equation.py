@@ -178,7 +178,7 @@ def add_identity(
     meaning: str = "",
     variables: Sequence[Symbol] = (),
 ) -> Equation:
-    """Make an equation known, so that `derive` uses it; one of your own of that name gives way.
+    """Make an equation known, for `derive` and `compile`; one of yours of that name gives way.
 
     Nothing proves it here: `check` of a derivation does, on machines.
 
@@ -231,6 +231,11 @@ def add_identity(
     IDENTITIES[name] = equation
     _OWN.add(name)
     return equation
+
+
+def own_identities() -> tuple[Equation, ...]:
+    """The equations that the user added, in the order of their names."""
+    return tuple(IDENTITIES[name] for name in sorted(_OWN))
 
 
 def forget_identity(name: str) -> None:

@@ -12,7 +12,8 @@ from phipsi.algebra.identities.pick_offs import takes_a_joint
 from phipsi.algebra.node import Node, Product, Scaled, Sum, Transpose
 from phipsi.errors import InputError, PhipsiError, SolveError
 from phipsi.explain.deriving.derivation import Derivation
-from phipsi.explain.deriving.trials import Trial, axes_of, random_trial, unmet
+from phipsi.explain.deriving.trials import Trial, axes_of, random_trial
+from phipsi.lowering.conditions import unmet
 from phipsi.model.model import Model
 
 TOLERANCE = 1e-9  # relative: what is left of sixteen digits after a few ill-conditioned inverses

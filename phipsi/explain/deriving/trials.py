@@ -9,7 +9,7 @@ as one machine can. Points and joints that the expressions name are on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -120,29 +120,6 @@ def _is_at_point_space(node: Node) -> bool:
 def axes_of(conditions: Collection[Condition]) -> str:
     """The axes in which equations under these conditions are tried."""
     return "world" if Condition.WORLD_AXES in conditions else "link"
-
-
-def unmet(model: Model, conditions: Iterable[Condition]) -> list[Condition]:
-    """The conditions that a machine does not meet."""
-    return [x for x in conditions if not _meets(model, x)]
-
-
-def _meets(model: Model, condition: Condition) -> bool:
-    kinds = [joint.kind for joint in model.joints]
-    states = [list(model.neutral()[joint.q]) for joint in model.joints]
-    pairs = list(zip(kinds, states, strict=True))
-    match condition:
-        case Condition.NO_ROTORS:
-            return not any(joint.reflected_inertia for joint in model.joints)
-        case Condition.SERIAL:
-            return all(len(children) <= 1 for children in model.tree.children)
-        case Condition.ONE_DOF:
-            return all(kind.nv == 1 for kind in kinds)
-        case Condition.TURNING:
-            return not any(np.any(np.array(kind.motion_map(q))[3:]) for kind, q in pairs)
-        case Condition.CONSTANT_MAPS:
-            return not any(kind.map_derivatives(q) for kind, q in pairs)
-    return True  # a matter of axes
 
 
 # -- random machines ---------------------------------------------------------------------

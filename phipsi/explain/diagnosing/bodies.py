@@ -147,7 +147,7 @@ def by_the_program(bodies: Bodies, q: np.ndarray, backend: str) -> Articulated:
 def sweep(model: Model, expression: Node | Sequence[Node], backend: str, **values: Any) -> Any:
     """The value of an expression, or of several, as a backend computes it."""
     unroll = False if len(model.bodies) > LONG else None
-    return compile(model, expression, unroll=unroll, backend=backend)(**values)
+    return compile(model, expression, unroll=unroll, backend=backend, rewrite=False)(**values)
 
 
 def joseph(bodies: Bodies, k: int, inertia: np.ndarray, gain: np.ndarray) -> np.ndarray:
