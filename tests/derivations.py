@@ -171,6 +171,17 @@ CANCELLED = {  # what the axioms know of X X^-1 = I, for any product or sum X
 }
 
 
+# -- the inverse of a sum ------------------------------------------------------------------
+
+# Step D of 002: the machine is the secondary system, Lambda_P and alpha_P are of the primary one
+Lambda_P, alpha_P = operator("Lambda_P", loop, loop), vector("alpha_P", loop)
+CLOSURE_FORCE = (Lambda_P + LAMBDA).inv @ (alpha_P + A @ J @ Mass.inv @ T - U_)
+SECONDARY = (Mass + J.T @ A.T @ Lambda_P.inv @ A @ J).inv @ (
+    T - J.T @ A.T @ Lambda_P.inv @ (alpha_P - U_)
+)
+ALTERNATIVE = Lambda_P.inv @ (alpha_P + A @ J @ SECONDARY - U_)
+
+
 @functools.cache
 def two_arms():
     """Two arms of seven joints each, whose last bodies are called left and right."""

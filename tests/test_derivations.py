@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 from derivations import (
     A_C,
+    ALTERNATIVE,
     CANCELLED,
     CASES,
+    CLOSURE_FORCE,
     FREE,
     IMPLICIT,
     J_BAR,
     M_C,
     MASS,
+    SECONDARY,
     WATER,
     two_arms,
     without_tildes,
@@ -165,6 +168,23 @@ def test_what_does_not_cancel_stays(expression, goal):
     """Planted: the other order, another inverse, a term that is missing."""
     assert not are_equal(expression, goal)
     assert pp.derive(expression, to=goal, bound=3).missing
+
+
+def test_alternative_step_D_of_002_is_shown():
+    """The forces that close a loop, by the secondary system's accelerations."""
+    found = pp.derive(CLOSURE_FORCE, to=ALTERNATIVE)
+    assert not found.missing
+    assert "matrix inversion lemma" in {x.name for x in found.identities}
+    checked = found.check(machines=2)
+    assert checked.ok, checked
+
+
+def test_the_secondary_system_needs_no_inverse_but_of_its_loops():
+    """(Mass + J* A* X^-1 A J)^-1 by two sweeps and a small system, as Woodbury has it."""
+    found = pp.derive(SECONDARY)
+    assert found.after.inverses == 0 < found.before.inverses
+    assert {"matrix inversion lemma", "Lemma 2", "Lemma 4"} <= {x.name for x in found.identities}
+    assert found.check(machines=2).ok
 
 
 # -- other inertias ------------------------------------------------------------------------

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from phipsi.algebra.identities.equation import Equation
 from phipsi.algebra.node import Node
-from phipsi.algebra.operators import Delta_phi, E_phi, G, H, I, K, S, phi, phi_tilde, psi
+from phipsi.algebra.operators import Delta_phi, E_phi, G, H, I, K, S, operator, phi, phi_tilde, psi
+from phipsi.algebra.spaces import own_space
 
+ONE, OTHER = own_space("one", 4), own_space("other", 3)
+A, C_w = operator("A", ONE, ONE), operator("C_w", OTHER, OTHER)
+L_w, R_w = operator("L_w", OTHER, ONE), operator("R_w", ONE, OTHER)
 Phi, Psi, L = phi @ S, psi @ S, Delta_phi @ G
 
 
@@ -74,6 +78,14 @@ OTHERS = [
         "[003 proof of Lemma 4]",
         meaning="Lemma 5, times psi",
         derived=True,
+    ),
+    Equation(
+        "matrix inversion lemma",
+        (A + L_w @ C_w @ R_w).inv,
+        A.inv - A.inv @ L_w @ (C_w.inv + R_w @ A.inv @ L_w).inv @ R_w @ A.inv,
+        "[003 proof of Lemma 2]",
+        meaning="Woodbury's formula, between any two spaces, where A and C_w have inverses",
+        variables=(A, L_w, C_w, R_w),
     ),
     Equation(
         "inverse of a sum",

@@ -29,6 +29,14 @@ NO_ROTORS = (Condition.NO_ROTORS,)
 
 WITHOUT = [
     Equation(
+        "no rotors",
+        Jm,
+        0 * Jm,
+        "[000 Identity 1.1; 001 (22)]",
+        NO_ROTORS,
+        meaning="the papers have none",
+    ),
+    Equation(
         "mass matrix without rotors",
         Mass,
         H @ phi @ M @ phi.T @ H.T,

@@ -15,6 +15,7 @@ from phipsi.algebra.node import (
     Identity,
     Node,
     Product,
+    Root,
     Scaled,
     Sum,
     Symbol,
@@ -56,7 +57,8 @@ def rewritten(node: Node, rule: Rule) -> Iterator[Node]:
         return
     for i, child in enumerate(node.children):
         for new in rewritten(child, rule):
-            yield _put(node, i, new)
+            if not isinstance(node, Root) or new.causality is Causality.MEMORYLESS:
+                yield _put(node, i, new)
 
 
 def rewritten_everywhere(node: Node, rules: Sequence[Rule]) -> Node | None:
@@ -238,10 +240,15 @@ def _runs(
     if not pattern:
         yield start, bindings
         return
+    head, rest = pattern[0], pattern[1:]
+    is_variable = plain(head) in rule.variables
+    if is_variable and head.is_square and not head.is_scalar:  # it may be I
+        assert head.source is not None
+        for bound in _bound(head, Identity(head.source), bindings):
+            yield from _runs(rest, word, start, rule, bound)
     if start >= len(word):
         return
-    head, rest = pattern[0], pattern[1:]
-    if plain(head) in rule.variables:
+    if is_variable:
         for end in range(start + 1, len(word) - len(rest) + 1):
             for bound in _bound(head, reduce(compose, word[start:end]), bindings):
                 yield from _runs(rest, word, end, rule, bound)

@@ -7,21 +7,33 @@ the identities of the papers said again with their letters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import lru_cache, reduce
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import MASS, Family
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation
-from phipsi.algebra.node import Inverse, Node, Scaled, Symbol, add
-from phipsi.algebra.rewriting.normal import are_equal, atoms_of, joined, tidied, words_of
-from phipsi.algebra.rewriting.rules import Way, chosen, plain
+from phipsi.algebra.node import Identity, Inverse, Node, Scaled, Sum, Symbol, add
+from phipsi.algebra.rewriting.normal import (
+    are_equal,
+    atoms_of,
+    chained,
+    joined,
+    key_of,
+    summed,
+    taken_apart,
+    tidied,
+    words_of,
+)
+from phipsi.algebra.rewriting.opening import normal_form
+from phipsi.algebra.rewriting.rules import Way, chosen, plain, ways_between, ways_of
 from phipsi.algebra.spaces import BODY, JOINT, Causality
 from phipsi.algebra.stars import starred
 from phipsi.errors import InputError
 
 OUTER = (op.H, op.phi)
+INVERSION = "matrix inversion lemma"
 AGAIN = (  # the identities that are said again
     "Lemma 2",
     "Lemma 4",
@@ -48,8 +60,36 @@ def ways_for(
         ends: normal forms.
         granted, using, without, kept: as `rules.chosen` takes them.
     """
-    others = [x for end in ends for x in (*lemmas_for(end, granted), *said_of_arguments(end))]
-    return chosen((*IDENTITIES.values(), *others), granted, using, without, kept)
+    said = (x for x in _said(ends, granted) if x.name != INVERSION or _is_of_small_space(x))
+    return chosen((*IDENTITIES.values(), *said), granted, using, without, kept)
+
+
+def every_way_for(
+    ends: Sequence[Node], granted: Collection[Condition], without: Collection[str] = ()
+) -> list[Way]:
+    """The ways of all known equations, those that follow from others and those of letters too.
+
+    A search for the cheapest expression leaves these out: it would find no end. One with a goal
+    tries them where the usual ways did not lead there.
+    """
+    equations = (*IDENTITIES.values(), *_said(ends, granted))
+    return [
+        way
+        for equation in equations
+        if equation.name not in without and set(equation.conditions) <= set(granted)
+        for way in dict.fromkeys((*_opened_ways(equation), *ways_of(equation)))
+    ]
+
+
+@lru_cache(maxsize=2_000)
+def _opened_ways(equation: Equation) -> tuple[Way, ...]:
+    """The ways of an equation between normal forms, as the expressions of a search are."""
+    return ways_between(equation, normal_form(equation.left), normal_form(equation.right))
+
+
+def _said(ends: Sequence[Node], granted: Collection[Condition]) -> list[Equation]:
+    found = [x for end in ends for x in (*lemmas_for(end, granted), *said_of_arguments(end))]
+    return found + inversions_for(ends)
 
 
 def lemmas_for(expression: Node, granted: Collection[Condition]) -> list[Equation]:
@@ -70,8 +110,8 @@ def lemmas_for(expression: Node, granted: Collection[Condition]) -> list[Equatio
         K, D = family.K, family.letter(op.D)
         colour = op.I + op.H @ op.phi @ K
         lemma = IDENTITIES["Lemma 1"]
-        found.append(replace(_said(lemma, family), left=operand, right=colour @ D @ colour.T))
-        found += [_said(IDENTITIES[name], family) for name in AGAIN]
+        found.append(replace(_said_of(lemma, family), left=operand, right=colour @ D @ colour.T))
+        found += [_said_of(IDENTITIES[name], family) for name in AGAIN]
     return found
 
 
@@ -105,6 +145,62 @@ def _replaced(node: Node, words: Mapping[Node, Node]) -> Node:
     if not node.children:
         return node
     return node.rebuild(tuple(_replaced(x, words) for x in node.children))
+
+
+# -- the inverse of a sum ------------------------------------------------------------------
+
+
+def inversions_for(ends: Sequence[Node]) -> list[Equation]:
+    """The matrix inversion lemma, said of each sum that expressions invert.
+
+    Of (A + U C V)^-1 where A has an inverse: it is I or an operator like the mass matrix, or its
+    inverse stands somewhere in the expressions. C is such an operator, an inverse, or I.
+    """
+    lemma = IDENTITIES[INVERSION]
+    A, U, C, V = lemma.variables
+    sums = dict.fromkeys(x for end in ends for x in _inverted_sums(end))
+    inverted = {key_of(x) for end in ends for x in _inverted_operands(end)}
+    found: list[Equation] = []
+    for whole in sums:
+        for place, term in enumerate(whole.terms):
+            rest = summed([*whole.terms[:place], *whole.terms[place + 1 :]])
+            if not (isinstance(rest, Identity) or key_of(rest) in inverted or _family(rest)):
+                continue
+            for before, middle, after in _splits(term, inverted):
+                words: dict[Node, Node] = {A: rest, U: before, C: middle, V: after}
+                left, right = (_replaced(x, words) for x in (lemma.left, lemma.right))
+                found.append(replace(lemma, left=left, right=right, variables=()))
+    return found
+
+
+def _is_of_small_space(inversion: Equation) -> bool:
+    """Whether what is inverted instead is small: of points, or of a space of the user's own."""
+    operands = [x.target for x in _inverted_operands(inversion.right)]
+    return any(x not in (BODY, JOINT) for x in operands)
+
+
+def _splits(term: Node, inverted: Collection[Hashable]) -> Iterator[tuple[Node, Node, Node]]:
+    """A term as U C V."""
+    number, scalars, factors = taken_apart(term)
+    if scalars or len(factors) < 2:
+        return
+    for i, x in enumerate(factors):
+        before, after = factors[:i], factors[i + 1 :]
+        if before and after and (isinstance(x, Inverse) or key_of(x) in inverted):
+            yield joined(number, before), x, chained(after)
+        if before and x.target is not None:
+            yield joined(number, before), Identity(x.target), chained(factors[i:])
+
+
+def _inverted_operands(node: Node) -> Iterator[Node]:
+    if isinstance(node, Inverse):
+        yield node.children[0]
+    for child in node.children:
+        yield from _inverted_operands(child)
+
+
+def _inverted_sums(node: Node) -> Iterator[Node]:
+    return (x for x in _inverted_operands(node) if isinstance(x, Sum))
 
 
 # -- other inertias ------------------------------------------------------------------------
@@ -144,7 +240,7 @@ def _family(operand: Node) -> Family | None:
     return Family(op.H, op.E_phi, W, N)
 
 
-def _said(equation: Equation, family: Family) -> Equation:
+def _said_of(equation: Equation, family: Family) -> Equation:
     """An equation of the mass operator with the letters of a family."""
     words: dict[Node, Node] = {x: family.letter(x) for x in (op.P, op.D, op.G, op.tau_bar)}
     words |= {op.K: family.K, op.psi: family.psi, op.M: family.W}

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from phipsi.algebra.identities.equation import Condition, Equation
+from phipsi.algebra.identities.equation import IDENTITIES, Condition, Equation
 from phipsi.algebra.node import Identity, Inverse, Node, Root, Sum, Symbol, Transpose, scale
 from phipsi.algebra.rewriting.collect import forms_of
 from phipsi.algebra.rewriting.normal import (
@@ -47,7 +47,13 @@ Way = tuple[Rule, ...]  # an equation read one way, in its forms, and its star w
 @lru_cache(maxsize=2_000)
 def ways_of(equation: Equation, inverses: bool = True) -> tuple[Way, ...]:
     """An equation as rules, both ways; where a side is an inverse, also the equation inverted."""
-    left, right = tidied(equation.left), tidied(equation.right)
+    return ways_between(equation, tidied(equation.left), tidied(equation.right), inverses)
+
+
+def ways_between(
+    equation: Equation, left: Node, right: Node, inverses: bool = True
+) -> tuple[Way, ...]:
+    """The same for other forms of the two sides, tidy."""
     sides = [(left, right), (right, left)]
     for before, after in tuple(sides):
         if inverses and isinstance(before, Inverse):
@@ -139,6 +145,16 @@ def chosen(
         unusual = [way for way in ways_of(equation, inverses=False) if way not in usual]
         ways.extend(unusual if wanted and unusual else usual)
     return ways
+
+
+def leaves_letters_alone(node: Node, granted: Collection[Condition]) -> bool:
+    """Whether an expression has letters at which some equation begins that is not tried there."""
+    return any(
+        way[0].signs <= atoms_of(node) and not _is_worth_trying(way[0])
+        for equation in IDENTITIES.values()
+        if set(equation.conditions) <= set(granted)
+        for way in ways_of(equation)
+    )
 
 
 def _defines_shorthand(equation: Equation) -> bool:

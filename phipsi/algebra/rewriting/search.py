@@ -18,7 +18,7 @@ from typing import Any
 from phipsi.algebra.identities.equation import Equation
 from phipsi.algebra.node import Node
 from phipsi.algebra.rewriting.collect import forms_of
-from phipsi.algebra.rewriting.match import rewritten, rewritten_everywhere
+from phipsi.algebra.rewriting.match import MOST_WORDS, rewritten, rewritten_everywhere
 from phipsi.algebra.rewriting.normal import is_zero, key_of, tidied, words_of
 from phipsi.algebra.rewriting.rules import Rule, Way
 from phipsi.errors import InputError
@@ -28,6 +28,10 @@ Reach = Callable[[Any, Any], bool]  # whether a price is worth a look, beside th
 
 MOST_PLACES = 6  # at which one rule is tried one by one
 WORDS = 200  # of all expressions that were made, for each that may be looked at
+MUCH_DEARER = "expressions that are much dearer"
+TOO_LONG = "expressions too long to be multiplied out"
+MORE_WORDS = f"terms beyond the first {MOST_WORDS} of a sum"
+MORE_PLACES = f"more than {MOST_PLACES} places for one identity"
 CHEAPER, DEARER, SINGLE = range(3)  # stages in which an expression is rewritten
 
 
@@ -72,6 +76,9 @@ class Search:
         price: what an expression costs.
         within_reach: whether an expression of one price may lead to one cheaper than another.
         wanted: names of equations without which nothing counts as found.
+        every: whether rules are tried, too, that apply again to what they make.
+
+    `left_out` has what was not looked at though the bound would have allowed it, in words.
     """
 
     start: Node
@@ -79,11 +86,13 @@ class Search:
     price: Price
     within_reach: Reach
     wanted: frozenset[str] = frozenset()
+    every: bool = False
     looked_at: int = field(default=0, init=False)
     words: int = field(default=0, init=False)  # of all expressions that were made
     seen: dict[Any, Found] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        self.left_out: set[str] = set()
         first = self._best_form(Found(self.start))
         self.best = first
         self._best_price: dict[frozenset[str], Any] = {}
@@ -98,7 +107,8 @@ class Search:
         for way in self.ways:
             rule = way[0]
             cheaper = self.price(rule.right) <= self.price(rule.left)
-            if not cheaper and _feeds_itself(rule) and rule.equation.name not in self.wanted:
+            asked = self.every or rule.equation.name in self.wanted
+            if not cheaper and not asked and _feeds_itself(rule):
                 continue
             stages[CHEAPER if cheaper else DEARER].append(way)
             if rule.equation.name not in self.wanted:
@@ -123,7 +133,10 @@ class Search:
     def look_at_next(self) -> None:
         """Rewrite the most promising expression."""
         stage, _, _, found = heapq.heappop(self._waiting)
-        if not self._is_within_reach(found) or is_zero(found.node):
+        if is_zero(found.node):
+            return
+        if not self._is_within_reach(found):
+            self.left_out.add(MUCH_DEARER)
             return
         self.looked_at += 1
         if stage < SINGLE:
@@ -131,12 +144,17 @@ class Search:
         passed = {key_of(x.node) for x in found.way}
         for step in self._rewritten(found, stage):
             key = self._key(step)
-            if key is None or key in self.seen or key[0] in passed:
+            if key is None:
+                self.left_out.add(TOO_LONG)
+                continue
+            if key in self.seen or key[0] in passed:
                 continue
             new = self._best_form(step)
             self.seen[key] = new
             if self._is_within_reach(new):
                 self._take(new)
+            else:
+                self.left_out.add(MUCH_DEARER)
 
     def _is_within_reach(self, found: Found) -> bool:
         """Whether it may lead to something cheaper than the best by the same wanted equations."""
@@ -161,15 +179,33 @@ class Search:
             key = key_of(found.node)
         except InputError:
             return None
-        self.words += len(words_of(tidied(found.node)))
+        number = len(words_of(tidied(found.node)))
+        if number > MOST_WORDS:
+            self.left_out.add(MORE_WORDS)
+        self.words += number
         return key, found.used
 
     def _rewritten(self, found: Found, stage: int) -> Iterator[Found]:
         for way in self._sorted[stage]:
             equation = way[0].equation
             used = found.used | ({equation.name} & self.wanted)
-            for made in _made(found.node, way, stage):
+            for made in self._made(found.node, way, stage):
                 yield Found(tidied(made), None, found, made, equation, used)
+
+    def _made(self, node: Node, way: Sequence[Rule], stage: int) -> Iterator[Node]:
+        """What an equation makes of an expression: everywhere, or at each place it applies to."""
+        if stage < SINGLE:
+            new = rewritten_everywhere(node, way)
+            if new is None:  # it would apply again and again
+                new = next((new for rule in way for new in rewritten(node, rule)), node)
+            if new != node:
+                yield new
+            return
+        places = [new for rule in way for new in rewritten(node, rule)]
+        if len(places) > MOST_PLACES:
+            self.left_out.add(MORE_PLACES)
+        if len(places) > 1:
+            yield from places[:MOST_PLACES]
 
     def _best_form(self, found: Found) -> Found:
         """The cheapest way to write an expression."""
@@ -182,17 +218,3 @@ class Search:
 def _feeds_itself(rule: Rule) -> bool:
     """Whether a rule applies again to what it made."""
     return next(rewritten(rule.right, rule), None) is not None
-
-
-def _made(node: Node, way: Sequence[Rule], stage: int) -> Iterator[Node]:
-    """What an equation makes of an expression: everywhere, or at each place where it applies."""
-    if stage < SINGLE:
-        new = rewritten_everywhere(node, way)
-        if new is None:  # it would apply again and again
-            new = next((new for rule in way for new in rewritten(node, rule)), node)
-        if new != node:
-            yield new
-        return
-    places = [new for rule in way for new in rewritten(node, rule)]
-    if len(places) > 1:
-        yield from places[:MOST_PLACES]

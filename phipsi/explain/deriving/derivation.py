@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from phipsi.model.model import Model
 
 
+COMPLETE = "every identity was tried wherever it applies"
+
+
 @dataclass(frozen=True)
 class Step:
     """before = after, by an identity or by the axioms of the algebra.
@@ -59,10 +62,11 @@ class Derivation:
         before: what the expression costs as it reads.
         after: what the result costs as it reads.
         looked_at: how many expressions were rewritten on the way.
-        exhausted: whether every expression within reach was looked at; else the search ended
-            at its bound, and a larger bound may find more.
+        exhausted: whether the search came to an end of its own; else it ended at its bound,
+            and a larger bound may find more.
         goal: what it was to be shown equal to; None if nothing.
         missing: what was asked for and not reached; empty if nothing.
+        left_out: what was not looked at, though the bound would have allowed it.
     """
 
     expression: Node
@@ -74,6 +78,7 @@ class Derivation:
     exhausted: bool
     goal: Node | None = None
     missing: str = ""
+    left_out: tuple[str, ...] = ()
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -111,7 +116,8 @@ class Derivation:
         else:
             end = "nothing cheaper was found"
         if self.exhausted:
-            return f"{end}; nothing within reach was left out: {number} looked at"
+            left_out = f"left out: {', '.join(self.left_out)}" if self.left_out else COMPLETE
+            return f"{end}; {number} looked at; {left_out}"
         return f"{end}; the search ended at its bound, {number}: a larger bound may find more"
 
     def check(self, model: Model | None = None, *, machines: int = 4, seed: int = 0) -> Check:

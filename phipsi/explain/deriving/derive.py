@@ -11,11 +11,18 @@ from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
 from phipsi.algebra.node import Inverse, Node, Product, Symbol
 from phipsi.algebra.parse import as_expression
 from phipsi.algebra.rewriting.collect import presented
-from phipsi.algebra.rewriting.normal import forget, is_cancelled_run, is_zero, tidied, vanishes
+from phipsi.algebra.rewriting.normal import (
+    are_equal,
+    forget,
+    is_cancelled_run,
+    is_zero,
+    tidied,
+    vanishes,
+)
 from phipsi.algebra.rewriting.opening import letters_in, open_up
-from phipsi.algebra.rewriting.others import ways_for
+from phipsi.algebra.rewriting.others import every_way_for, ways_for
 from phipsi.algebra.rewriting.price import Price, price, within_reach
-from phipsi.algebra.rewriting.rules import is_shorthand
+from phipsi.algebra.rewriting.rules import is_shorthand, leaves_letters_alone
 from phipsi.algebra.rewriting.search import Found, Search
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import letters_of
@@ -27,6 +34,9 @@ from phipsi.model.examples import puma560
 from phipsi.model.model import point
 
 BOUND = 200  # expressions that are rewritten
+WIDE = 8  # one of so many is rewritten by every way, where the usual ones do not reach a goal
+GATHERED = "numbers and like terms gathered"
+LETTERS_ALONE = "letters written out"
 NEAR = 1.1  # results this near to the best are counted by the compiler
 MOST_COUNTED = 8
 
@@ -44,8 +54,8 @@ def derive(
 
     Identities are applied in a search: the inverse of an operator that is not block diagonal
     counts most, then sweeps over the bodies, then flops, then length. Each step names its
-    identity and where it is printed. Where nothing cheaper is found, and where the search ends
-    at its bound, the derivation says so.
+    identity and where it is printed. Where nothing cheaper is found, where the search ends at
+    its bound, and where it left something out, the derivation says so.
 
     Args:
         expression: of the letters of `phipsi.operators`, or as text for `pp.parse`.
@@ -54,7 +64,7 @@ def derive(
         without: names of identities that must not be used.
         assume: conditions that may be taken for granted, such as "serial chains". "no rotor
             inertia" is, where neither Jm nor an articulated letter is in the expression.
-        bound: how many expressions are rewritten at most.
+        bound: how many expressions are rewritten at most, from either end where there is a goal.
 
     Returns:
         A `Derivation`: `.result`, `.steps`, `.before` and `.after` for the costs, `.latex()`,
@@ -82,7 +92,7 @@ def derive(
         _check_spaces(start, goal)
     granted = {*_conditions(assume), *_implied(start), Condition.LINK_AXES}
     try:
-        return _derived(start, goal, wanted, barred, granted, bound)
+        return _derived(start, goal, _Task(wanted, barred, granted, bound))
     except RecursionError:
         raise InputError(
             "derive: the expression is nested too deeply; derive its parts one by one"
@@ -91,33 +101,36 @@ def derive(
         forget()
 
 
-def _derived(
-    start: Node,
-    goal: Node | None,
-    wanted: frozenset[str],
-    barred: frozenset[str],
-    granted: Collection[Condition],
-    bound: int,
-) -> Derivation:
-    kept = _shorthands_of(IDENTITIES[name] for name in wanted)
-    opening = _Opening(start, barred, kept)
-    closing = None if goal is None else _Opening(goal, barred, kept)
+def _derived(start: Node, goal: Node | None, task: _Task) -> Derivation:
+    kept = _shorthands_of(IDENTITIES[name] for name in task.wanted)
+    opening = _Opening(start, task.barred, kept)
+    closing = None if goal is None else _Opening(goal, task.barred, kept)
     ends = (opening.end,) if closing is None else (opening.end, closing.end)
-    ways = ways_for(ends, granted, wanted, barred, kept)
-    search = Search(opening.end, ways, price, within_reach, wanted)
+    ways = ways_for(ends, task.granted, task.wanted, task.barred, kept)
+    search = Search(opening.end, ways, price, within_reach, task.wanted)
     before = price(start)
     if closing is None:
-        way = _downhill(search, opening, before, bound)
+        way = _downhill(search, opening, before, task)
+    elif not task.wanted and are_equal(start, closing.start):
+        way = _Way(_by_axioms(start, closing.start), closing.start, True)
     else:
-        way = _towards(search, opening, closing, bound)
+        way = _towards(search, opening, closing, task)
     if way.steps:
         end = presented(way.end) if goal is None else goal
         costs = before, price(end)
     else:
         end, costs = start, (before, before)
+    left_out = tuple(sorted(way.left_out))
     return Derivation(
-        start, end, way.steps, *costs, search.looked_at, way.exhausted, goal, way.missing
+        start, end, way.steps, *costs, way.looked_at, way.exhausted, goal, way.missing, left_out
     )
+
+
+def _by_axioms(one: Node, other: Node) -> tuple[Step, ...]:
+    if one == other:
+        return ()
+    name = _axiom(one)
+    return (Step(one, other, name if name != GATHERED else "the same, multiplied out"),)
 
 
 def _shorthands_of(equations: Iterable[Equation]) -> frozenset[Node]:
@@ -133,43 +146,86 @@ class _Way(NamedTuple):
     end: Node
     exhausted: bool
     missing: str = ""
+    left_out: Collection[str] = ()
+    looked_at: int = 0
 
 
-def _downhill(search: Search, opening: _Opening, before: Price, bound: int) -> _Way:
+class _Task(NamedTuple):
+    """What is asked of a search."""
+
+    wanted: frozenset[str]
+    barred: frozenset[str]
+    granted: Collection[Condition]
+    bound: int
+
+
+def _downhill(search: Search, opening: _Opening, before: Price, task: _Task) -> _Way:
     """Steps to the cheapest expression, by what is wanted."""
-    exhausted = search.run(bound)
+    exhausted = search.run(task.bound)
     best = _cheapest(search)
     unused = sorted(search.wanted - best.used)
+    left_out = set(search.left_out)
+    if any(leaves_letters_alone(x, task.granted) for x in (opening.end, best.node)):
+        left_out.add(LETTERS_ALONE)
+    way = _Way((), best.node, exhausted, "", left_out, search.looked_at)
     if unused:
-        return _Way((), best.node, exhausted, f"a result by {unused[0]!r}")
+        return way._replace(missing=f"a result by {unused[0]!r}")
     if not (search.wanted or best.price < before):
-        return _Way((), best.node, exhausted)
-    return _Way((*opening.steps, *_steps(best, opening.end)), best.node, exhausted)
+        return way
+    return way._replace(steps=(*opening.steps, *_steps(best, opening.end)))
 
 
-def _towards(search: Search, opening: _Opening, closing: _Opening, bound: int) -> _Way:
-    """Steps to a goal: from both ends, to an expression that both lead to."""
+def _towards(search: Search, opening: _Opening, closing: _Opening, task: _Task) -> _Way:
+    """Steps to a goal: from both ends, to an expression that both lead to.
+
+    First by the usual ways, among what is not much dearer. Where that does not lead there, by
+    every way that is known, at any price.
+    """
     back = Search(closing.end, search.ways, price, within_reach)
+    wide = max(1, task.bound // WIDE)
+    meeting = _met(search, back, [search], [back], task.bound - wide)
+    searches = [search, back]
+    if meeting is None:
+        ways = every_way_for((opening.end, closing.end), task.granted, task.barred)
+        onward = Search(opening.end, ways, price, _at_any_price, task.wanted, every=True)
+        inward = Search(closing.end, ways, price, _at_any_price, every=True)
+        searches += [onward, inward]
+        meeting = _met(onward, inward, [search, onward], [back, inward], wide)
+    looked_at = sum(x.looked_at for x in searches)
+    if meeting is None:
+        done = all(x.is_done for x in searches)
+        left_out = frozenset().union(*(x.left_out for x in searches[2:]))
+        return _Way((), closing.start, done, f"`{closing.start}`", left_out, looked_at)
+    there, here = meeting
+    bridge = _bridge(there.node, here.node)
+    homeward = (*closing.steps, *_steps(here, closing.end))
+    steps = (*opening.steps, *_steps(there, opening.end), *bridge, *_reversed(homeward))
+    return _Way(steps, closing.start, True, looked_at=looked_at)
+
+
+def _met(
+    search: Search, back: Search, forth: Sequence[Search], home: Sequence[Search], bound: int
+) -> tuple[Found, Found] | None:
+    """Two searches run in turn, till something was seen from both ends; None if nothing is."""
     while True:
-        meeting = _meeting(search, back)
-        if meeting is not None:
-            there, here = meeting
-            bridge = _bridge(there.node, here.node)
-            homeward = (*closing.steps, *_steps(here, closing.end))
-            steps = (*opening.steps, *_steps(there, opening.end), *bridge, *_reversed(homeward))
-            return _Way(steps, closing.start, True)
+        meeting = _meeting(forth, home)
         ahead = [x for x in (search, back) if not x.is_done]
-        if not ahead or search.is_spent(bound) or back.is_spent(bound):
-            return _Way((), closing.start, not ahead, f"`{closing.start}`")
+        if meeting or not ahead or search.is_spent(bound) or back.is_spent(bound):
+            return meeting
         min(ahead, key=lambda x: x.looked_at).look_at_next()
 
 
-def _meeting(search: Search, back: Search) -> tuple[Found, Found] | None:
-    ends = {key: found for (key, _), found in back.seen.items()}
-    for (key, used), found in search.seen.items():
-        if key in ends and search.wanted <= used:
-            return found, ends[key]
+def _meeting(forth: Sequence[Search], home: Sequence[Search]) -> tuple[Found, Found] | None:
+    ends = {key: found for back in reversed(home) for (key, _), found in back.seen.items()}
+    for search in forth:
+        for (key, used), found in search.seen.items():
+            if key in ends and search.wanted <= used:
+                return found, ends[key]
     return None
+
+
+def _at_any_price(new: Price, best: Price) -> bool:
+    return True
 
 
 def _bridge(one: Node, other: Node) -> tuple[Step, ...]:
@@ -325,7 +381,7 @@ def _axiom(before: Node) -> str:
         return "an operator and its inverse cancel"
     if _has(before, is_zero):
         return "what is multiplied by zero vanishes"
-    return "numbers and like terms gathered"
+    return GATHERED
 
 
 def _has(node: Node, test: Callable[[Node], bool]) -> bool:
