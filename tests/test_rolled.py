@@ -11,6 +11,7 @@ from symbols import A, N, x
 from test_complexity import random_tree, revolute_chain
 from test_function import FALL, llvm, numpy, states
 from test_lowering_market import arguments, situation
+from test_own_spaces import L
 
 import phipsi as pp
 from phipsi.backends import looped
@@ -268,3 +269,19 @@ def test_large_machines_are_rolled_and_small_ones_are_not():
 def test_the_path_that_was_asked_for_is_taken():
     assert llvm(pp.chain(2), FALL, unroll=False).info().path == "rolled"
     assert llvm(revolute_chain(40), FALL, unroll=True).info().path == "unrolled"
+
+
+def test_columns_of_spaces_of_the_users_cost_the_same_for_every_further_body(compiled):
+    """The code is that of the forms of bodies: a longer chain needs no more of it."""
+    sizes, flops = (200, 400, 600), []
+    for n in sizes:
+        function = llvm(revolute_chain(n), Mass.inv @ L.T, unroll=False, lanes=1)
+        assert function.info().path == "rolled"
+        flops.append(function.info().flops)
+        assert len(compiled) == 1
+    assert flops[1] - flops[0] == flops[2] - flops[1]
+    q, ties = np.full(200, 0.1), np.random.default_rng(0).normal(size=(3, 200))
+    function = rolled(revolute_chain(200), Mass.inv @ L.T)
+    columns = [pp.forward_dynamics(function.model, q, 0 * q, y) for y in ties]
+    bias = pp.forward_dynamics(function.model, q, 0 * q, 0 * q)
+    assert_close(function(q, L=ties), np.stack(columns, axis=1) - bias[:, None])

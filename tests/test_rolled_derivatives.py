@@ -10,6 +10,7 @@ import pickle
 import machines
 import numpy as np
 import pytest
+import test_own_spaces as own_spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from symbols import A, x
@@ -17,6 +18,7 @@ from test_complexity import random_tree, revolute_chain
 from test_function import FALL, as_tuple, llvm, numpy, states
 from test_function_derivatives import directions_of, slopes_of
 from test_lowering_market import situation
+from test_own_spaces import CLOSED, L, W, u
 from test_rolled import BUNDLES, CLOSE, PROJECTED, rolled
 
 import phipsi as pp
@@ -25,7 +27,7 @@ from phipsi.errors import InputError, SolveError
 from phipsi.graph.graph import Graph
 from phipsi.lowering import template_derivatives
 from phipsi.lowering.template_derivatives import NotRolledError, Partners, Product
-from phipsi.lowering.templates import WORK, Address, Region, Store, Template
+from phipsi.lowering.templates import WORK, Address, Dense, Region, Store, Template, Whole
 from phipsi.operators import C, J, Mass, S_q, T, U, V, beta, c, f0, pose, psi
 
 KINETIC = 0.5 * beta.T @ Mass @ beta
@@ -126,6 +128,35 @@ def test_systems_of_the_whole_machine_have_tangents(expression):
     )
     assert_same(found, tuple(slopes_of(model, expression, q, given, dq, along)))
     assert rolled(model, expression).jvp.info().path == "rolled"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        CLOSED,
+        Mass.inv @ L.T @ (L @ Mass.inv @ L.T + W @ W.T).inv @ (u - L @ Mass.inv @ T),
+        L.T @ (W + L @ Mass.inv @ L.T).inv,
+    ],
+    ids=["points", "joints", "inverse"],
+)
+def test_columns_of_spaces_of_the_users_have_rolled_products(expression):
+    """Loop constraints: a small system of the whole machine, and its adjoint, in the midst."""
+    model = own_spaces.machine(False)
+    q, v, _ = states(model)
+    values = own_spaces.values_for(model, np.random.default_rng(1))
+    ours, theirs = rolled(model, expression), numpy(model, expression)
+    given = {x: values[x] for x in ours.inputs if x in values}
+    given |= {"v": v} if "v" in ours.varying else {}
+    passed = {"points": own_spaces.points_on(model)} if "points" in ours.inputs else {}
+    along = {f"d{name}": y for name, y in directions_of(given).items()}
+    dq = np.random.default_rng(4).normal(size=model.nv)
+    expected = theirs.jvp(q, **given, **passed, dq=dq, **along)
+    assert_same(ours.jvp(q, **given, **passed, dq=dq, **along), expected)
+    w = np.random.default_rng(5).normal(size=expected.shape)
+    found = ours.vjp(q, **given, **passed, w=w)
+    assert_same(found, theirs.vjp(q, **given, **passed, w=w))
+    at = passed.get("points")
+    assert ours.jvp.info(at).path == ours.vjp.info(at).path == "rolled"
 
 
 @settings(max_examples=5, deadline=None)
@@ -277,3 +308,5 @@ def test_a_number_that_is_replaced_by_its_own_function_has_no_way_back():
     partners = Partners(Product(True, ("q",), ("w",)), None, range(0))
     with pytest.raises(NotRolledError, match="replaced by a function of itself"):
         template_derivatives.reverse_template(template, partners)
+    with pytest.raises(NotRolledError, match="inverts or multiplies matrices"):
+        template_derivatives.reverse_dense(Dense("dense_inverse", (Whole(0),) * 3))

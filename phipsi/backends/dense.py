@@ -6,11 +6,12 @@
     dense_multiply          C + A B, in the place of C
     dense_residual          c - A b
     dense_sandwich          -A b A of two matrices
+    dense_adjoint_solve     A*^-1 b =: y added to the result, and -y c* to a matrix d
 
 Each has the signature of the code of a row (`rolled`); the row has the fields
 
     3 n     4 where A starts     5 where b starts     6 where the result starts
-    7 where there is room for `scratch(n)` numbers     8 where c starts
+    7 where there is room for `scratch(n)` numbers     8, 9 where c and d start
 
 and for `dense_multiply`, of A with n rows and k columns and B with m columns,
 
@@ -55,7 +56,8 @@ def source(lanes: int, real: str = "double") -> str:
     width = Width(lanes, real)
     helpers = (_weigh, _add, _exchange, _invert, _watch)
     systems = (_solve_positive, _solve, _inverse)
-    texts = [part(width) for part in (*helpers, *systems, _multiply, _residual, _sandwich)]
+    products = (_multiply, _residual, _sandwich, _adjoint_solve)
+    texts = [part(width) for part in (*helpers, *systems, *products)]
     block = Width(block_columns(width) * lanes, real)
     declared = [declarations(texts, x) for x in (width, block)]
     return "\n".join([*texts, *declared[0], *declared[1], width.attributes])
@@ -69,7 +71,7 @@ def operations(routine: str, n: int) -> dict[str, int]:
         "dense_residual": square,
         "dense_sandwich": 2 * cube,
     }.get(routine, cube + square)
-    divides = n if routine not in ("dense_residual", "dense_sandwich") else 0
+    divides = n if "solve" in routine or routine == "dense_inverse" else 0
     return {"mul": many, "add": many, "div": divides}
 
 
@@ -323,6 +325,10 @@ class _Solver(_Function):
         self.pivots = self.at(self.d, self.n)
         self._weights = self.at(self.pivots, self.n)
         self._rows = self.at(self._weights, self.n)
+
+    def another(self, field: int) -> str:
+        """Where an operand beside A, b and the result starts."""
+        return self.at("%work", self.let(f"load i64, ptr {self.at('%row', str(field), 'i64')}"))
 
     def row(self, base: str, i: str) -> str:
         """Where a row of F, G or X starts."""
@@ -601,7 +607,7 @@ def _multiply(width: Width) -> str:
 def _residual(width: Width) -> str:
     """c - A b, row by row."""
     f = _Solver(width, f"i64 @dense_residual({ROW_CODE})")
-    c = f.at("%work", f.let(f"load i64, ptr {f.at('%row', '8', 'i64')}"))
+    c = f.another(8)
     with f.loop("0", f.n) as each:
         A_i = f.at(f.A, f.mul(each.i, f.n))
         with f.loop("0", f.n, (width.number, f.get(c, each.i))) as j:
@@ -625,4 +631,21 @@ def _sandwich(width: Width) -> str:
                     entry = f.get(right, f.add(f.mul(k.i, length), j.i))
                     k.values = [f.fused(f.get(row, k.i), entry, k.values[0])]
                 f.put(f.number(sign, f.zero, k.values[0]), found, j.i)
+    return f.text("i64 0")
+
+
+def _adjoint_solve(width: Width) -> str:
+    """Of x = A^-1 b, with b here the adjoint of x: y = A*^-1 b, added, and -y x* of A."""
+    f = _Solver(width, f"i64 @dense_adjoint_solve({ROW_CODE})")
+    x, of_A = f.another(8), f.another(9)
+    f.lines.append(f"call void @invert(ptr %work, ptr %row, i64 {f.n})")
+    with f.loop("0", f.n) as j:
+        with f.loop("0", f.n, (width.number, f.zero)) as i:
+            entry = f.get(f.row(f.X, i.i), j.i)
+            i.values = [f.fused(entry, f.get(f.b, i.i), i.values[0])]
+        y = i.values[0]
+        f.put(f.number("fadd", f.get(f.result, j.i), y), f.result, j.i)
+        row, minus = f.at(of_A, f.mul(j.i, f.n)), f.number("fneg", y)
+        with f.loop("0", f.n) as k:
+            f.put(f.fused(minus, f.get(x, k.i), f.get(row, k.i)), row, k.i)
     return f.text("i64 0")

@@ -34,11 +34,11 @@ from phipsi.lowering.memory import Sizes
 from phipsi.lowering.once import Once
 from phipsi.lowering.program import Direction, Loop, Program, Slot
 from phipsi.lowering.template_derivatives import (
-    NotRolledError,
     Partners,
     Product,
     forward_dense,
     forward_template,
+    reverse_dense,
     reverse_template,
     without_results,
 )
@@ -441,9 +441,12 @@ class LoopedProgram:
         if isinstance(piece, Template):
             made = self._on_the_way(walked, None, piece)
             return [made] if made is not None and made.regions else []
+        if self.product is None:
+            return [piece]
         if self.is_reverse:
-            raise NotRolledError("it solves a system of the whole machine")
-        return [piece] if self.product is None else forward_dense(piece)
+            back = reverse_dense(piece)  # NotRolledError where there is none, at once
+            return [back if walked.is_back else piece]
+        return forward_dense(piece)
 
     def _loaded(self, drawn: Drawn, keys: Sequence[Any]) -> dict[Any, Pieces]:
         """Pieces with their code in memory."""

@@ -227,6 +227,20 @@ def _along_tangents(graph: Graph, partners: Partners, slopes: dict[Node, Node]) 
     return [Store(Address(area, OF_SPEEDS, i), x, adds=True) for i, x in enumerate(found)]
 
 
+def reverse_dense(step: Dense) -> Dense:
+    """The adjoints of a system of the whole machine, written with a prime.
+
+    Of `x = A^-1 b` they are `y = A*^-1 x'`, added to b', and `-y x*`, added to A'.
+
+    Raises:
+        NotRolledError: for what only matrices have.
+    """
+    if step.routine not in ("dense_solve", "dense_solve_positive"):
+        raise NotRolledError("it inverts or multiplies matrices of the whole machine")
+    A, b, x = step.operands
+    return Dense("dense_adjoint_solve", (A, x.partner, b.partner, x, A.partner))
+
+
 # -- configurations --------------------------------------------------------------------------
 
 
