@@ -33,6 +33,15 @@ def folder(tmp_path, monkeypatch):
 # -- derive ----------------------------------------------------------------------------
 
 
+def test_expressions_are_read_and_shown_in_the_notation_of_a_paper(capsys):
+    code, out, _ = call(capsys, "derive", "Φ r", "--notation", "001", "--bound", 1)
+    assert code == 0 and out.lstrip().startswith("Φ r")
+    code, out, _ = call(capsys, "explain", "Λ", "--notation", "002", "--level", 1)
+    assert "J @ Mass.inv @ J.T" in out
+    code, _, err = call(capsys, "explain", "Λ", "--notation", "2")
+    assert code != 0 and "notation: unknown '2'" in err
+
+
 def test_derivation_has_every_step_with_identity_source_and_costs(capsys):
     code, out, err = call(capsys, "derive", INVERSE)
     assert (code, err) == (0, "")

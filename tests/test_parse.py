@@ -353,7 +353,7 @@ WRONG = [
     ("1e300 * 1e300 * M", InputError, "a number that is too large", 9, "1e300"),
     ("9" * 401, InputError, "a number with too many digits", 1, None),
     ("M**2", InputError, "** is no sign here", 2, "**"),
-    ("M^x", InputError, "expected an exponent", 2, "^"),
+    ("M^x", InputError, "expected one of the exponents", 2, "^x"),
     ("M^3", InputError, "expected one of the exponents -1, *, T", 2, "^3"),
     ("M⁻²", InputError, "expected one of the exponents", 2, "⁻²"),
     ("M^{-1", InputError, "this { is never closed", 3, "{"),

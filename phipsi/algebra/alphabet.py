@@ -15,7 +15,6 @@ asked for, `parse(text, alphabet="closed")`; a user's letters belong to none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -74,8 +73,8 @@ class Letter:
 
     How it is written:
         look: in papers, spelled out, where this is not its name: "cal:M" is a script M.
-        also: other names that no paper uses for anything else.
-        in_paper: what single papers call it, by the paper's number.
+        also: other names that no paper uses for anything else; what single papers call it
+            stands in `text.notations`.
 
     What it means:
         mechanics: as forces and motions.
@@ -110,7 +109,6 @@ class Letter:
 
     look: str = ""
     also: tuple[str, ...] = ()
-    in_paper: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     mechanics: str = ""
     estimation: str = ""

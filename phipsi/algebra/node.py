@@ -200,27 +200,35 @@ class Node:
     def __repr__(self) -> str:
         return str(self)
 
-    def unicode(self) -> str:
+    def unicode(self, notation: str | None = None) -> str:
         """This expression as the papers write it, in plain text; `parse` reads it.
+
+        Args:
+            notation: with the letters of one paper, as in `parse`.
 
         >>> from phipsi.operators import D, H, I, K, psi
         >>> ((I - H @ psi @ K).T @ D.inv).unicode()
         '(I − H ψ K)* D⁻¹'
         """
+        from phipsi.algebra.text.notations import in_letters_of
         from phipsi.algebra.text.unicode import in_unicode
 
-        return in_unicode(self)
+        return in_unicode(in_letters_of(self, notation))
 
-    def latex(self) -> str:
+    def latex(self, notation: str | None = None) -> str:
         r"""This expression as the papers print it, in LaTeX; `parse` reads it.
+
+        Args:
+            notation: with the letters of one paper, as in `parse`.
 
         >>> from phipsi.operators import H, phi
         >>> print((H @ phi.T).latex())
         H \phi^{*}
         """
         from phipsi.algebra.text.latex import in_latex
+        from phipsi.algebra.text.notations import in_letters_of
 
-        return in_latex(self)
+        return in_latex(in_letters_of(self, notation))
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -262,7 +270,13 @@ class Symbol(Node):
 class Identity(Node):
     """I. Its space stays open until a neighbour decides it."""
 
-    record = Letter("I", PAPERS, mechanics="identity", estimation="identity")
+    record = Letter(
+        "I",
+        PAPERS,
+        also=("cal:I",),  # [001 (3)]
+        mechanics="identity",
+        estimation="identity",
+    )
 
     def __init__(self, space: Space | None = None):
         self._settle((space,), space, space, Causality.MEMORYLESS)

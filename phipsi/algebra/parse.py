@@ -10,7 +10,11 @@ from phipsi.algebra.node import Node, Symbol
 from phipsi.errors import SpaceError
 
 
-def parse(text: str, symbols: Mapping[str, Node] | Iterable[Symbol] = ()) -> Node:
+def parse(
+    text: str,
+    symbols: Mapping[str, Node] | Iterable[Symbol] = (),
+    notation: str | None = None,
+) -> Node:
     r"""The expression that a text says, in the notation of the papers, of Python or of LaTeX.
 
     Greek letters may be letters or words. The adjoint is `'`, `*` or `.T`, the inverse
@@ -21,6 +25,8 @@ def parse(text: str, symbols: Mapping[str, Node] | Iterable[Symbol] = ()) -> Nod
     Args:
         text: an expression, on one line or several.
         symbols: your own letters: a list of symbols, or expressions by name.
+        notation: of one paper: "000", "001", "002", "003", "004-I" or "004-II"; letters that
+            papers use differently, as Lambda, Phi, Psi, L and T', are then read as it means them.
 
     Returns:
         The expression.
@@ -38,16 +44,32 @@ def parse(text: str, symbols: Mapping[str, Node] | Iterable[Symbol] = ()) -> Nod
     phi @ A @ phi.T
     """
     from phipsi.algebra.text.names import Names  # a language of its own, and rarely spoken
+    from phipsi.algebra.text.notations import checked_notation
     from phipsi.algebra.text.parser import Parser
 
     if isinstance(text, str):
         _refuse_daggers(text)
     try:
-        return Parser(text, Names(symbols)).whole()
+        return Parser(text, Names(symbols, notation=checked_notation(notation))).whole()
     except SpaceError as error:
-        if re.search(r"\btau\b(?!_bar)|τ(?!̄)", text):
-            raise SpaceError(f"{error}\n  Joint forces are T here; tau is G H.") from None
+        for pattern, hint in HINTS:
+            if re.search(pattern, text):
+                raise SpaceError(f"{error}\n  {hint}") from None
         raise
+
+
+# What somebody meant where operators do not fit, by what stands in the text.
+HINTS = [
+    (r"\btau\b(?!_bar)|τ(?!̄)", "Joint forces are T here; tau is G H."),
+    (
+        r"(?<![A-Za-z_{])M\s*(?:\^\s*\{?\s*[-−]|⁻¹|\.inv|\^\(-)|inv\(\s*M\s*\)",
+        "M is the inertia of each body; the mass matrix is Mass, its inverse Mass^-1.",
+    ),
+    (
+        r"(?<![A-Za-z_])T\s*(?:['′]|\^\s*\{?\s*(?:['′]|\\prime))",
+        "T' is the adjoint of T; the bias-free torques T' of a paper need notation=\"001\".",
+    ),
+]
 
 
 def _refuse_daggers(text: str) -> None:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from phipsi.algebra.node import Node
+from phipsi.algebra.parse import parse
 from phipsi.cli.failures import FINE, WRONG
 from phipsi.cli.machine import AS_WRITTEN, Reading, read_machine
 from phipsi.cli.outputs import checked_place
@@ -34,6 +35,7 @@ def derive(
     model: str | None = None,
     reading: Annotated[Reading, Parameter(name="*")] = AS_WRITTEN,
     to: str | None = None,
+    notation: str | None = None,
     using: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
     without: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
     assume: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
@@ -52,6 +54,7 @@ def derive(
         model: a file, or a machine of phipsi's own, on which --check looks.
         reading: of that file.
         to: derive this expression, cheaper or not.
+        notation: of one paper, in which expressions are read and shown: 000 to 003, 004-I, 004-II.
         using: names of identities that must be used; as often as you like.
         without: names of identities that must not be used; as often as you like.
         assume: what may be taken for granted, such as "serial chains"; as often as you like.
@@ -71,13 +74,14 @@ def derive(
 
     most = BOUND if bound is None else bound
     with working("searching"):
-        found = derived(expression, to=to, using=using, without=without, assume=assume, bound=most)
+        node, goal = parse(expression, notation=notation), to and parse(to, notation=notation)
+        found = derived(node, to=goal, using=using, without=without, assume=assume, bound=most)
     with working("checking every step"):
         checked = found.check(machine) if check else None
     if json:
         print_json(_as_json(found, checked))
     else:
-        _print(found, checked)
+        _print(found, checked, notation)
     if latex is not None:
         with replacing(latex) as stream:
             stream.write(paper(found).encode())
@@ -87,14 +91,14 @@ def derive(
     return FINE if holds and not found.missing else WRONG
 
 
-def written(node: Node) -> str:
+def written(node: Node, notation: str | None = None) -> str:
     """An expression in the papers' letters; in those of a typewriter where a terminal has no other.
 
     >>> from phipsi.operators import H, phi
     >>> written(H @ phi) in ("H φ", "H @ phi")
     True
     """
-    text = node.unicode()
+    text = node.unicode(notation)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
@@ -102,11 +106,11 @@ def written(node: Node) -> str:
     return text
 
 
-def _print(found: Derivation, checked: Check | None) -> None:
+def _print(found: Derivation, checked: Check | None, notation: str | None) -> None:
     screen = Screen()
-    screen.print(Text(f"  {written(found.expression)}"), soft_wrap=True)
+    screen.print(Text(f"  {written(found.expression, notation)}"), soft_wrap=True)
     for step in found:
-        screen.print(Text(f"= {written(step.after)}"), soft_wrap=True)
+        screen.print(Text(f"= {written(step.after, notation)}"), soft_wrap=True)
         screen.print(Text(f"      {step.reason}", style="dim"), soft_wrap=True)
     screen.print()
     said = {"result": str(found.result)} if found.steps else {}

@@ -34,6 +34,7 @@ def explain(
     model: str | None = None,
     reading: Annotated[Reading, Parameter(name="*")] = AS_WRITTEN,
     level: Whole | None = None,
+    notation: str | None = None,
     view: Literal["mechanics", "estimation"] = "mechanics",
     at: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
     seed: Whole | None = None,
@@ -51,6 +52,7 @@ def explain(
         model: a file, or a machine of phipsi's own: spacecraft, puma560, chain:20 ...
         reading: of that file.
         level: one of the seven alone; 1 is the expression, 4 the sweeps, 7 coordinates.
+        notation: of one paper, in which the expression is read: 000 to 003, 004-I, 004-II.
         view: name the quantities as mechanics does, or as the theory of estimation.
         at: a body or frame for B, J, X and c; as often as you like.
         seed: of a random state and random forces; without it the machine rests, and T is zero.
@@ -58,7 +60,7 @@ def explain(
         draw: what to draw: the sweeps along the tree, or the blocks of the operator on --model.
         json: all of it as one JSON object, for programs.
     """
-    node = parse(expression)
+    node = parse(expression, notation=notation)
     machine = None if model is None else read_machine(model, reading)
     _check(machine, reading, at, seed, svg, draw)
     points = [point(name) for name in at] or None

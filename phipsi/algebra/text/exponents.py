@@ -23,7 +23,7 @@ MEANINGS = {plain: suffixes for suffixes, plain in EXPONENTS.items()}
 MEANINGS |= {"-1*": ("inv", "T"), "*-1": ("T", "inv")}
 
 _BARE = re.compile(
-    r"\s*[-−]?\s*(?:1/2|½|\*/2|[0-9]+|[*'′∗⁎Tt]|\\[td]?frac\s*(?:[0-9]\s*[0-9]|\{1\}\s*\{2\})"
+    r"\s*[-−]?\s*(?:1/2|½|\*/2|[0-9]+|[*'′∗⁎A-Za-z]|\\[td]?frac\s*(?:[0-9]\s*[0-9]|\{1\}\s*\{2\})"
     r"|\\(?:top|ast|star|prime|intercal)(?![A-Za-z]))"
 )
 _FRACTION = re.compile(r"\\[td]?frac\s*\{?\s*([*0-9]+)\s*\}?\s*\{?\s*([0-9])\s*\}?")

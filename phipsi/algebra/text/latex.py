@@ -41,7 +41,8 @@ class _Latex(Notation):
 
     def function(self, node: Function) -> Pieces:
         below, exponent = _powered(node)
-        pieces = self.enclosed(below) if _is_indexed(below) else self.inside(below, BARE)
+        is_raised = _is_indexed(below) or (isinstance(below, Symbol) and below.name.endswith("'"))
+        pieces = self.enclosed(below) if is_raised else self.inside(below, BARE)
         return *pieces, f"^{{{exponent}}}"
 
     def brackets(self, name: str) -> tuple[str, str]:
@@ -70,6 +71,7 @@ def _is_indexed(node: Node) -> bool:
         and node.record.of == "joint"
         and bool(node.arguments)
         and all(isinstance(x, str) or (type(x) is int and x >= 0) for x in node.arguments)
+        and node.arguments not in (("T",), ("t",))  # above a letter, the adjoint
     )
 
 

@@ -15,6 +15,7 @@ from phipsi.algebra.alphabet import letters_in
 from phipsi.algebra.node import Bracket, Identity, Node, Opener, Symbol
 from phipsi.algebra.own import ArticulatedLetter, CallableLetter
 from phipsi.algebra.spaces import BODY
+from phipsi.algebra.text.notations import MISSING, meanings
 from phipsi.algebra.text.place import shortened
 from phipsi.algebra.text.spelling import Spelled, spell
 from phipsi.errors import InputError, name_choices
@@ -24,12 +25,13 @@ FUNCTIONS = ("inv", "sqrt", "transpose", "blockdiag")
 
 # Letters that mean different things in different papers, or that are written out here.
 ADVICE = {
-    "Lambda": "Λ is J Mass^-1 J' in 002 and 004, the inverse of that in 003: write it out",
-    "Phi": "Φ is phi - I in 001, phi S in 004: write phi_tilde or phi S",
-    "Psi": "Ψ is psi E_phi in 001, psi S in 004: write it out",
+    "Lambda": "Λ is J Mass^-1 J' in 002 and 004, the inverse of that in 003: write it out, or "
+    'pass notation="002"',
+    "Phi": 'Φ is phi - I in 001, phi S in 004: write phi_tilde or phi S, or pass notation="001"',
+    "Psi": 'Ψ is psi E_phi in 001, psi S in 004: write it out, or pass notation="001"',
     "theta": "θ is the configuration q; joint speeds are beta, or theta_dot",
     "r": "the composite inertia, r in 001 and 004, is R",
-    "L": "L in 004 is one step outward of the gain, S L = K: write K",
+    "L": 'L in 004 is one step outward of the gain, S L = K: write K, or pass notation="004-I"',
     "cal:J": "the rotational inertia of the papers is no letter here; M has it",
     "Ups": "Upsilon is Y",
     "q": "the configuration is no letter; every operator depends on it",
@@ -73,11 +75,16 @@ class Names:
     Args:
         symbols: the user's own, by name or alone; they come before letters of the same name.
         alphabet: whose letters are known besides those of the papers, and before them.
+        notation: of one paper, whose letters come before those; see `notations`.
     """
 
     def __init__(
-        self, symbols: Mapping[str, Node] | Iterable[Symbol] = (), alphabet: str | None = None
+        self,
+        symbols: Mapping[str, Node] | Iterable[Symbol] = (),
+        alphabet: str | None = None,
+        notation: str | None = None,
     ):
+        self.notation = notation
         own = dict(_named(symbols))
         letters = letters_in(*(() if alphabet is None else (alphabet,)))
         self._exact, self._letters = own, letters
@@ -87,6 +94,10 @@ class Names:
             looks = (letter.record.look, *letter.record.also)
             self._known |= {look: letter for look in looks if look}
         self._known |= letters
+        if notation is not None:
+            for name in MISSING.get(notation, ()):
+                del self._known[name]
+            self._known |= meanings(notation)
         self._known |= {spell(name).text: value for name, value in own.items()}
         self._known |= own
         self._longest = max(map(len, self._known))
@@ -130,6 +141,11 @@ class Names:
         """What a name means that is spelled out; None if nothing."""
         return self._known.get(name)
 
+    def with_prime(self, name: str) -> Node | None:
+        """What a letter with a prime is in this notation: T'; None where a prime is the adjoint."""
+        found = self._known.get(f"{name}'")
+        return found if isinstance(found, Node) else None
+
     def with_tilde(self, name: str, value: object) -> Node | None:
         """What a letter or vector with a tilde is: phi_tilde of phi, cross[V] of V."""
         found = self._known.get(f"{name}_tilde")
@@ -168,6 +184,9 @@ class Names:
 
     def _no_letter(self, written: str, text: str) -> str:
         name = shortened(written)
+        missing = MISSING.get(self.notation or "", {})
+        if text in missing:
+            return f"no letter {name!r} here; {missing[text]}"
         if text in ADVICE:
             return f"no letter {name!r}; {ADVICE[text]}, or pass your own by symbols=[...]"
         valid = list(dict.fromkeys([*self._exact, *self._letters, *FUNCTIONS]))

@@ -13,6 +13,7 @@ between a scalar and what it touches, it multiplies: `2 * M`, `k*M`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import add, matmul, mul, sub, truediv
@@ -29,6 +30,7 @@ from phipsi.algebra.text.tokens import DEEPEST, MOST, Token, tokens_between
 from phipsi.errors import InputError, SpaceError
 
 Number = int | float
+PRIMES = ("'", "′", "\\prime")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -53,6 +55,7 @@ class Parser(Stream):
     def __init__(self, text: str, names: Names):
         super().__init__(text, names)
         self.open = 0  # brackets around what is read
+        self.any_joint = ""  # the index of a joint that is not named: i
 
     # -- sums and products ---------------------------------------------------------------
 
@@ -158,7 +161,9 @@ class Parser(Stream):
     def operand(self) -> Part:
         part = self.primary()
         while True:
-            if self.is_sign("'") or (self.is_sign("*") and self.star_is_adjoint(part)):
+            if self.is_sign("'") and (primed := self.names.with_prime(part.name)) is not None:
+                part = Part(primed, part.start, self.take().end)
+            elif self.is_sign("'") or (self.is_sign("*") and self.star_is_adjoint(part)):
                 part = self.suffixed(part, ("T",), self.take().end)
             elif self.token.kind == "power":
                 part = self.powered(part)
@@ -203,9 +208,12 @@ class Parser(Stream):
 
     def powered(self, part: Part) -> Part:
         token = self.take()
+        above = self.text[token.value.begin : token.value.end].strip()
+        if above in PRIMES and (primed := self.names.with_prime(part.name)) is not None:
+            return Part(primed, part.start, token.end)
         if token.value.suffixes is not None:
             return self.suffixed(part, token.value.suffixes, token.end)
-        if self.text[token.value.begin : token.value.end].strip() == "2":
+        if above == "2":
             return self.suffixed(part, ("power",), token.end)
         raise self.fail("expected one of the exponents -1, *, T, 1/2, -1/2", token.span)
 
@@ -349,10 +357,22 @@ class Parser(Stream):
         return Part(letter(*given), token.start, self.tokens[self.at - 1].end)
 
     def with_index(self, token: Token, letter: Any) -> Part:
-        r"""\mathbb{H}^{\text{elbow},1}, also with the subscript behind the index."""
+        r"""\mathbb{H}^{\text{elbow},1}, also with the subscript behind the index.
+
+        An index alone, \mathbb{H}^i, is any joint: the letter by itself. All have the same index.
+        """
         power = self.take()
+        above = self.text[power.value.begin : power.value.end].strip()
+        if is_any_joint := re.fullmatch("[A-Za-z]", above) is not None:
+            self.any_joint = self.any_joint or above
+            if above != self.any_joint:
+                raise self.fail(
+                    f"{self.any_joint} and {above} are two joints: name them, as in "
+                    f"{letter.name}('elbow'), or number them",
+                    power.span,
+                )
         inside = tokens_between(self.text, power.value.begin, power.value.end)
-        given, _ = Arguments(self.text, inside).listed(0, "end")
+        given = () if is_any_joint else Arguments(self.text, inside).listed(0, "end")[0]
         end = power.end
         is_run = self.token.kind == "name" and self.token.text.startswith("_")
         if self.is_sign("_") or is_run:
@@ -362,6 +382,8 @@ class Parser(Stream):
                 raise self.fail(f"no letter of a joint has {below!r} below", (token.start, end))
             while self.token.start < end:
                 self.take()
+        if is_any_joint:
+            return Part(letter, token.start, end)
         if not given:
             raise self.fail("expected a joint above the letter", power.span)
         return Part(letter(*given), token.start, end)

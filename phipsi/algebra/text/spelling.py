@@ -108,6 +108,8 @@ def in_unicode(name: str) -> str:
     >>> in_unicode("Lambda_c"), in_unicode("x_dot"), in_unicode("cal:M"), in_unicode("alphabet")
     ('Λ_c', 'ẋ', 'ℳ', 'alphabet')
     """
+    if name.endswith("'"):
+        return f"{in_unicode(name[:-1])}'"
     base, accents, rest = _parts(name)
     if not base:
         return name
@@ -125,6 +127,8 @@ def in_latex(name: str) -> str:
     >>> print(in_latex("Lambda_c"), in_latex("x_dot"), in_latex("speed_of_tool"), in_latex("_x"))
     \Lambda_{c} \dot{x} \mathrm{speed}_{\mathrm{of},\mathrm{tool}} \mathrm{\_x}
     """
+    if name.endswith("'"):
+        return f"{in_latex(name[:-1])}'"
     base, accents, rest = _parts(spell(name).text)
     if not base:
         return f"\\mathrm{{{escape(name)}}}"
