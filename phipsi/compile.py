@@ -1,21 +1,35 @@
-"""The spine: an expression becomes a program, a program a function of arrays.
+"""The spine: from text to machine code, every stage in its order.
 
-rewrite     the cheapest expression that means the same, by the identities
-settle      definitions unfolded, inverses found
-lower       statements on bodies
-schedule    loops over bodies
-verify      is it a legal program?
-graph       every number of it (unrolled), or of one body (rolled)
-backend     machine code, or the interpreter
+compile         text -> expressions         `parse`; a function of arrays around what follows
+rewrite_...     expressions -> expressions  the cheapest that mean the same, by the identities
+make_program    expressions -> program      found on disk, or made:
+  settle          expressions -> expressions  definitions unfolded, inverses found
+  lower           expressions -> statements   on bodies
+  schedule        statements -> loops         over bodies
+  verify          loops -> program            is it a legal one?
+make_code       program -> machine code     at the first call, found on disk, or made:
+  trace_job       program -> graph            every number a node, all loops gone
+  write_kernel    graph -> text               LLVM IR of a tile of states
+  compile_object  text -> object file         by LLVM
+  load_straight   object file -> addresses    in memory, behind a gufunc and an entry of NumPy
+  load_rolled     program -> addresses        where the graph would be too long: a template of each
+                                              form of body, as text and object file; a table
+
+The interpreter, `backend="numpy"`, runs the program as it is, and so does machine code where
+it finds something wrong. Steps of simulations are written as several graphs, and go the same
+way (`make_steps`).
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +47,7 @@ from phipsi.backends.real import REALS
 from phipsi.errors import InputError, LoweringError, name_choices
 from phipsi.function import LANES, Function
 from phipsi.function.call import Options
+from phipsi.graph.graph import GraphTooLargeError, count_operations
 from phipsi.lowering import matrices
 from phipsi.lowering.conditions import Facts, facts_of
 from phipsi.lowering.covariance import infer_kinds
@@ -47,6 +62,12 @@ from phipsi.lowering.watch import inverse_or_none as inverse_or_none
 from phipsi.model.configuration import check_array as check_array  # for the rooms above
 from phipsi.model.model import Model
 from phipsi.model.model import Point as Point  # for the rooms above
+
+if TYPE_CHECKING:
+    from phipsi.backends.job import Computation
+    from phipsi.backends.llvm import Target
+    from phipsi.backends.machine_code import Loaded, MachineCode, Straight
+    from phipsi.backends.sequence import StepComputation
 
 BACKENDS = ("llvm", "numpy")
 DEFAULT = os.environ.get("PHIPSI_BACKEND", "llvm")
@@ -128,6 +149,124 @@ def free_letters(expressions: Sequence[Node]) -> tuple[Symbol, ...]:
 def _output(expression: Node) -> Output:
     assert expression.target is not None and expression.source is not None, "checked before"
     return Output(expression.target, expression.source)
+
+
+# -- from a program to machine code, at the first call -----------------------------------------
+
+
+def make_code(
+    job: Computation, unroll: bool | None = None, lanes: int | None = None
+) -> MachineCode:
+    """Machine code of a program on a machine, for the processor that this runs on.
+
+    Straight code is faster, and grows with the machine; what loops does not.
+
+    Args:
+        job: the program, with its arguments and results; or what was made of it, as a derivative.
+        unroll: whether loops are unrolled; None to decide by size.
+        lanes: states side by side; None for as many as registers hold.
+
+    Raises:
+        ZeroDivisionError: where a pivot is zero whatever the state.
+        GraphTooLargeError: if too many nodes are needed; says why there is no code in loops.
+    """
+    from phipsi.backends import machine_code as backend  # LLVM, for those who need it
+    from phipsi.lowering.template_derivatives import NotRolledError
+
+    start, target, rollable = time.perf_counter(), _target(job.real, lanes), job.rollable
+
+    def straight(limit: int) -> MachineCode:
+        return backend.load_straight(job, target, make_straight(job, target, limit))
+
+    def made() -> MachineCode:
+        if rollable is None or unroll:
+            return straight(backend.FORCED)
+        # A derivative that can be compiled straight is faster so, and many are as long as this.
+        base, product = rollable
+        limit = backend.LARGEST if product is None else backend.FORCED
+        bodies = len(base.machine.model.bodies)
+        if unroll is None and bodies <= limit // backend.LEAST:
+            with suppress(GraphTooLargeError):
+                return straight(limit)
+        try:
+            return backend.load_rolled(job, rollable, target)
+        except NotRolledError as reason:
+            with suppress(GraphTooLargeError):
+                if unroll is not None:  # else that was tried
+                    return straight(backend.FORCED)
+            raise GraphTooLargeError(str(reason)) from reason
+
+    return replace(made(), seconds=time.perf_counter() - start)
+
+
+def make_straight(
+    job: Computation | StepComputation, target: Target, limit: int, single: int | None = None
+) -> Straight:
+    """Code of a computation, every loop over bodies gone; kept on disk where it can be told.
+
+    Args:
+        job: what to compute.
+        target: what the code is made for.
+        limit: of the nodes of a graph.
+        single: nodes up to which single states have code of their own.
+
+    Raises:
+        GraphTooLargeError: if there are more nodes.
+    """
+    from phipsi.backends.kernel import write_kernel
+    from phipsi.backends.llvm import compile_object, llvm_version
+    from phipsi.backends.machine_code import SINGLE, Straight
+    from phipsi.backends.sequence import trace_job
+
+    most = SINGLE if single is None else single
+
+    def made() -> Straight | None:
+        try:
+            task = trace_job(job, limit)
+        except GraphTooLargeError:
+            return None
+        live = [x for x in task.live() if x.op not in ("input", "constant")]
+        widths = [target.lanes, *([1] if target.lanes > 1 and len(live) <= most else [])]
+        kernels = [write_kernel(task, lanes, real=target.real) for lanes in widths]
+        alone = job.key is None  # else the record below keeps the whole
+        files = [compile_object(x.text, target, kept=alone) for x in kernels]
+        one = files[1] if len(files) > 1 else None
+        return Straight(files[0], one, kernels[0].work, count_operations(live))
+
+    processor = (target.cpu, target.features, target.lanes, target.real)
+    key = None if job.key is None else (job.key, processor, llvm_version(), limit)
+    found = kept("function", key, made)
+    if found is None:
+        raise GraphTooLargeError
+    return found
+
+
+def make_steps(job: StepComputation, limit: int) -> Loaded:
+    """Machine code of the steps of a simulation, in memory.
+
+    Args:
+        job: what a step does.
+        limit: of the nodes of a graph.
+
+    Raises:
+        ZeroDivisionError: where a pivot is zero whatever the state.
+        GraphTooLargeError: if there are more nodes.
+    """
+    from phipsi.backends.machine_code import Loaded
+
+    target = _target(job.real)
+    return Loaded(make_straight(job, target, limit, single=sys.maxsize), target)
+
+
+def _target(real: str, lanes: int | None = None) -> Target:
+    """The processor that this runs on."""
+    from phipsi.backends.llvm import current_target
+
+    target = current_target().of(real)
+    return target if lanes is None else replace(target, lanes=lanes)
+
+
+# -- what a user asks for ----------------------------------------------------------------------
 
 
 def compile(
@@ -212,7 +351,7 @@ def compile(
         raise InputError(f"rewrite: expected True or False, got {rewrite!r}")
     names = checked_names(parameters)
     threads_or_default(threads)  # InputError
-    options = Options(backend, unroll, lanes, real, threads)
+    options = Options(backend, unroll, lanes, real, threads, make_code)
     return _made(model, expressions, several, options, names, rewrite)
 
 

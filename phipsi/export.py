@@ -7,13 +7,14 @@ from importlib import import_module
 from typing import Any
 
 from phipsi.algebra.node import Node
-from phipsi.compile import Point, check_model, compile
+from phipsi.compile import Point, check_model, compile, make_code
 from phipsi.errors import InputError, name_choices
 from phipsi.function.exported import exported, solvable
 from phipsi.model.model import Model
 
 # Where each target is: a module with `export(computation, model, name, **options)`.
 TARGETS = {name: f"phipsi.backends.exports.{name}" for name in ("casadi", "jax", "sympy", "torch")}
+COMPILED = ("jax", "torch")  # those that run our machine code
 
 
 def export(
@@ -75,4 +76,5 @@ def export(
                 f"export: {to!r} has no option {option!r}; {name_choices(option, known)}"
             )
     with solvable(function):
-        return target.export(computation, model, name, **options)
+        compiled = {"make_code": make_code} if to in COMPILED else {}
+        return target.export(computation, model, name, **compiled, **options)

@@ -10,8 +10,7 @@ import machines
 import numpy as np
 
 from phipsi.backends.job import Job
-from phipsi.backends.machine_code import compile_job
-from phipsi.compile import make_program
+from phipsi.compile import make_code, make_program
 from phipsi.graph.graph import Graph
 from phipsi.lowering.evaluate import evaluate
 from phipsi.lowering.inputs import Inputs
@@ -176,5 +175,5 @@ def compiled(model, expressions, names, outputs, unroll=None):
     inputs = {"q": (model.nq,), "v": (model.nv,), "T": (rows,)} | parameters.shapes
     machine = Machine(model, program.shifted, parameters)
     job = Job(program, machine, {}, inputs, outputs, "parametrised", "")
-    way = compile_job(job, unroll).way()
+    way = make_code(job, unroll).way()
     return way.gufunc, way.counter

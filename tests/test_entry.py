@@ -29,7 +29,7 @@ import phipsi as pp
 from phipsi.backends.entry import ROOM
 from phipsi.backends.gufunc import make_gufunc
 from phipsi.backends.llvm import Target, compile_module
-from phipsi.backends.machine_code import compile_job
+from phipsi.compile import make_code
 from phipsi.operators import C, Mass, T
 
 every_width = pytest.mark.parametrize("lanes", WIDTHS)
@@ -215,7 +215,7 @@ def test_every_compiled_program_has_an_entry(monkeypatch, unroll, single):
     job = job_of(robot, [Mass.inv @ (T - C), Mass])
     arrays = np.random.default_rng(6).normal(size=(3, 33, robot.nv))
     for lanes in (1, 4):
-        code = compile_job(job, unroll, lanes).way()
+        code = make_code(job, unroll, lanes).way()
         right = code.gufunc(*arrays)
         assert all(map(np.array_equal, code.entry(*arrays), right))
         alone = code.entry(*(x[5] for x in arrays))

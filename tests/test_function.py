@@ -1,5 +1,7 @@
 """Calls of compiled functions: every way to pass arguments, every layout, the same numbers."""
 
+import sys
+
 import machines
 import numpy as np
 import pytest
@@ -8,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phipsi as pp
-from phipsi.backends import machine_code
 from phipsi.operators import C, Mass, T, U, beta
 
 CLOSE = 1e-12  # beside the largest entry
@@ -58,13 +59,14 @@ def fall():
 
 def count_compilations(monkeypatch):
     """A list that grows with everything that is compiled."""
-    jobs, compile_job = [], machine_code.compile_job
+    spine = sys.modules["phipsi.compile"]
+    jobs, make_code = [], spine.make_code
 
     def counted(job, *how):
         jobs.append(job)
-        return compile_job(job, *how)
+        return make_code(job, *how)
 
-    monkeypatch.setattr(machine_code, "compile_job", counted)
+    monkeypatch.setattr(spine, "make_code", counted)
     return jobs
 
 

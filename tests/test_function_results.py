@@ -11,7 +11,6 @@ from test_function import FALL, arm, as_tuple, check, count_compilations, llvm, 
 from test_llvm import subprocess_says
 
 import phipsi as pp
-from phipsi.backends import machine_code
 from phipsi.function import arrays as functions
 from phipsi.operators import (
     B,
@@ -281,15 +280,16 @@ class Terminal:
 
 
 def test_a_person_at_a_terminal_is_told_what_takes_so_long(monkeypatch):
-    terminal, compile_job = Terminal(), machine_code.compile_job
+    spine = sys.modules["phipsi.compile"]
+    terminal, make_code = Terminal(), spine.make_code
 
     def patient(*arguments):
         assert terminal.written.wait(60.0)
-        return compile_job(*arguments)
+        return make_code(*arguments)
 
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(functions, "PATIENCE", 0.0)
-    monkeypatch.setattr(machine_code, "compile_job", patient)
+    monkeypatch.setattr(spine, "make_code", patient)
     llvm(pp.chain(1), Mass)([0.0])
     assert terminal.text == "phipsi: compiling `Mass` for 'chain of 1' ...\n"
 

@@ -81,7 +81,7 @@ def test_a_second_process_makes_nothing_again(tmp_path):
     """Unrolled and rolled, in both precisions, with parameters and points, derivatives, steps."""
     cold = run(tmp_path, "cold")
     kinds = {name.split("-")[0] for name in os.listdir(tmp_path) if name.endswith(".phipsi")}
-    assert {"function", "steps", "program", "pieces", "object"} <= kinds
+    assert {"function", "program", "pieces", "object"} <= kinds
     assert run(tmp_path, "warm") == cold
 
 

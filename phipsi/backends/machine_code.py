@@ -1,4 +1,4 @@
-"""A computation on a machine as machine code behind a NumPy function.
+"""Machine code of a computation in memory, and the ways to call it; `phipsi.compile` makes it.
 
 Unrolled: every loop gone, every constant in its place, for machines whose graph
 is small enough to be compiled in a second or two. Rolled: one piece of code for
@@ -8,10 +8,8 @@ numbers up to roundoff.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -19,19 +17,13 @@ import numpy as np
 
 from phipsi.backends.bound import make_bound
 from phipsi.backends.buffers import Buffers
-from phipsi.backends.disk.identity import Parts
-from phipsi.backends.disk.records import kept
 from phipsi.backends.entry import make_entry
 from phipsi.backends.gufunc import Plan, make_gufunc
 from phipsi.backends.job import Computation, Rollable, Shape
-from phipsi.backends.kernel import write_kernel
-from phipsi.backends.llvm import Code, Target, compile_object, current_target, llvm_version
+from phipsi.backends.llvm import Code, Target
 from phipsi.backends.looped import looped_program
 from phipsi.backends.parallel.workers import threads_or_default
-from phipsi.backends.partition import Task
-from phipsi.backends.sequence import StepComputation
-from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
-from phipsi.lowering.template_derivatives import NotRolledError
+from phipsi.graph.graph import FLOPS
 
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
 FORCED = 150_000  # nodes of one that is unrolled because it was asked for, or cannot be rolled
@@ -143,74 +135,7 @@ class MachineCode:
         return {"work": self.work, "tables": self.tables, **names}
 
 
-def compile_job(
-    job: Computation, unroll: bool | None = None, lanes: int | None = None
-) -> MachineCode:
-    """Machine code for the processor that this runs on.
-
-    Args:
-        job: what to compile.
-        unroll: whether loops are unrolled; None to decide by size.
-        lanes: states side by side; None for as many as registers hold.
-
-    Raises:
-        ZeroDivisionError: where a pivot is zero whatever the state.
-        GraphTooLargeError: if too many nodes are needed.
-    """
-    start = time.perf_counter()
-    target = current_target().of(job.real)
-    if lanes is not None:
-        target = replace(target, lanes=lanes)
-    code = _compiled(job, unroll, target)
-    return replace(code, seconds=time.perf_counter() - start)
-
-
-def _compiled(job: Computation, unroll: bool | None, target: Target) -> MachineCode:
-    rollable = job.rollable
-    if rollable is None or unroll:
-        return _straight(job, target)
-    base, product = rollable
-    # A derivative that can be compiled straight is faster so, and many are as long as this.
-    limit = LARGEST if product is None else FORCED
-    if unroll is None and len(base.machine.model.bodies) <= limit // LEAST:
-        key = _key(job, target, limit)
-        tried = kept("function", key, lambda: _unrolled_or_none(job, target, limit))
-        if tried is not None:
-            return _loaded(job, target, tried)
-    try:
-        return _rolled(job, rollable, target)
-    except NotRolledError as reason:
-        with suppress(GraphTooLargeError):
-            if unroll is not None:  # else that was tried
-                return _straight(job, target)
-        raise GraphTooLargeError(str(reason)) from reason
-
-
-def _straight(job: Computation, target: Target) -> MachineCode:
-    """Unrolled code, as long as there may be any."""
-    straight = kept("function", _key(job, target, FORCED), lambda: unrolled(job, target, FORCED))
-    return _loaded(job, target, straight)
-
-
 # -- unrolled ----------------------------------------------------------------------------------
-
-
-def _key(job: Computation | StepComputation, target: Target, limit: int) -> Parts | None:
-    """What unrolled code depends on; see `records.kept`."""
-    if job.key is None:
-        return None
-    processor = (target.cpu, target.features, target.lanes, target.real)
-    return job.key, processor, llvm_version(), limit
-
-
-def _unrolled_or_none(
-    job: Computation | StepComputation, target: Target, limit: int, single: int = SINGLE
-) -> Straight | None:
-    """Unrolled code, or None where that would be too long."""
-    try:
-        return unrolled(job, target, limit, single)
-    except GraphTooLargeError:
-        return None
 
 
 @dataclass(frozen=True)
@@ -228,33 +153,6 @@ class Straight:
     one: bytes | None
     work: int
     operations: Mapping[str, int]
-
-
-def unrolled(
-    job: Computation | StepComputation, target: Target, limit: int, single: int = SINGLE
-) -> Straight:
-    """Code of a computation, every loop over bodies gone.
-
-    Args:
-        job: what to compute.
-        target: what the code is made for.
-        limit: of the nodes of a graph.
-        single: nodes up to which single states have code of their own.
-    """
-    task = job.recorded(limit) if isinstance(job, StepComputation) else _task(job, limit)
-    live = [x for x in task.live() if x.op not in ("input", "constant")]
-    kernel = write_kernel(task, target.lanes, real=target.real)
-    alone = job.key is None  # else a record keeps the whole
-    many = compile_object(kernel.text, target, kept=alone)
-    one = None
-    if target.lanes > 1 and len(live) <= single:
-        one = compile_object(write_kernel(task, 1, real=target.real).text, target, kept=alone)
-    return Straight(many, one, kernel.work, count_operations(live))
-
-
-def _task(job: Computation, limit: int) -> Task:
-    traced = job.traced(limit)
-    return Task(traced.graph, tuple(job.inputs), traced.outputs, traced.checks)
 
 
 class Loaded:
@@ -288,33 +186,23 @@ class Loaded:
         return {"lanes": self.many, "single": self.single, "work": work, "keep": self.keep}
 
 
-def _loaded(job: Computation, target: Target, straight: Straight) -> MachineCode:
+def load_straight(job: Computation, target: Target, straight: Straight) -> MachineCode:
+    """Unrolled code in memory, and what the driver is told of it."""
     code = Loaded(straight, target)
     plan = _plan(job, target, operations=sum(code.operations.values()), **code.places)
     what = job.name, job.doc, "unrolled", code.operations
     return MachineCode(plan, code.single, code.room, 0, *what)
 
 
-def compile_steps(job: StepComputation, limit: int) -> Loaded | None:
-    """Machine code of steps, for the processor that this runs on; None if it would be too long.
-
-    Args:
-        job: what to compile.
-        limit: of the nodes of a graph.
-
-    Raises:
-        ZeroDivisionError: where a pivot is zero whatever the state.
-    """
-    target = current_target().of(job.real)
-    key = _key(job, target, limit)
-    found = kept("steps", key, lambda: _unrolled_or_none(job, target, limit, single=2**31))
-    return None if found is None else Loaded(found, target)
-
-
 # -- rolled ------------------------------------------------------------------------------------
 
 
-def _rolled(job: Computation, rollable: Rollable, target: Target) -> MachineCode:
+def load_rolled(job: Computation, rollable: Rollable, target: Target) -> MachineCode:
+    """Code in loops over a table of the machine, made once for each program (`looped`).
+
+    Raises:
+        NotRolledError: it has none; says why.
+    """
     base, product = rollable
     plain = not base.machine.model.has_mimics
     program = looped_program(base.program, tuple(job.inputs), plain, target, base.about, product)

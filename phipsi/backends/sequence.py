@@ -25,6 +25,7 @@ from itertools import accumulate
 import numpy as np
 
 from phipsi.backends.disk.identity import Parts
+from phipsi.backends.job import Computation
 from phipsi.backends.kernel import PART, Kernel, write_functions, write_kernel, write_module
 from phipsi.backends.partition import Task
 from phipsi.backends.write import Width, Writer
@@ -126,6 +127,19 @@ class StepComputation(ABC):
     def table(self, kept: int, inner: int, varying: Collection[str]) -> np.ndarray:
         """What the code of its steps is told: see this file."""
         return np.array([kept, inner, *(name in varying for name in self.rows)], np.int64)
+
+
+def trace_job(job: Computation | StepComputation, limit: int) -> Task | Steps:
+    """What kernels are written of: a computation as one graph, or as steps of several.
+
+    Raises:
+        ZeroDivisionError: where a pivot is zero whatever the state.
+        GraphTooLargeError: if more nodes are needed.
+    """
+    if isinstance(job, StepComputation):
+        return job.recorded(limit)
+    traced = job.traced(limit)
+    return Task(traced.graph, tuple(job.inputs), traced.outputs, traced.checks)
 
 
 @write_kernel.register

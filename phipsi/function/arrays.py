@@ -299,14 +299,12 @@ class ArrayFunction(ABC):
         return not self._several or len(self.outputs) > 1
 
     def _compile(self, bodies: Bodies) -> MachineCode | None:
-        from phipsi.backends.machine_code import compile_job
-
-        job = self._computation(bodies)
-        if job is None:
+        job, make_code = self._computation(bodies), self.options.make_code
+        if job is None or make_code is None:
             return None
         with _told(f"compiling `{self._text}` for {self.model.name!r}"):
             try:
-                return compile_job(job, self.options.unroll, self.options.lanes)
+                return make_code(job, self.options.unroll, self.options.lanes)
             except ZeroDivisionError:
                 return None  # no state has a value; the interpreter says why
             except GraphTooLargeError as error:

@@ -24,6 +24,8 @@ class Options:
         lanes: states side by side; None for as many as registers hold.
         real: what numbers are, "double" or "float".
         threads: that batches are shared among; None for the package's default.
+        make_code: what makes machine code of a computation, as `phipsi.compile.make_code` does;
+            None with the interpreter alone.
     """
 
     backend: str = "numpy"
@@ -31,6 +33,7 @@ class Options:
     lanes: int | None = None
     real: str = "double"
     threads: int | str | None = None
+    make_code: Callable | None = None
 
 
 @dataclass(frozen=True)

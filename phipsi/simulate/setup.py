@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from phipsi.algebra.node import Node
 from phipsi.compile import check_array, check_backend
 from phipsi.errors import InputError, SolveError
+from phipsi.graph.graph import GraphTooLargeError
 from phipsi.model.configuration import check_configuration
 from phipsi.model.model import Model
 from phipsi.scalars import HUGE
@@ -179,7 +180,7 @@ class Setup:
         if key not in self.model.functions:
             try:
                 self.model.functions[key] = make_stepper(self.model, self.method, self.forces)
-            except ZeroDivisionError:  # a pivot that is always zero
+            except (GraphTooLargeError, ZeroDivisionError):  # a pivot that is always zero
                 self.model.functions[key] = None
         return self.model.functions[key] or self.held
 

@@ -17,9 +17,10 @@ import numpy as np
 from phipsi.backends.disk.identity import Parts, of_machine
 from phipsi.backends.gufunc import Plan, make_gufunc
 from phipsi.backends.llvm import compiling
-from phipsi.backends.machine_code import Loaded, compile_steps
+from phipsi.backends.machine_code import Loaded
 from phipsi.backends.partition import Task
 from phipsi.backends.sequence import Call, Place, StepComputation, Steps
+from phipsi.compile import make_steps
 from phipsi.graph.graph import Graph, Node
 from phipsi.model.model import Model
 from phipsi.simulate.flows import NodeFlow
@@ -155,12 +156,16 @@ class Stepper:
         return make_gufunc(plan, "steps", f"Steps of {job.method.name}."), plan
 
 
-def make_stepper(model: Model, method: Method, forces: Forces) -> Stepper | None:
-    """Machine code for steps; None for machines that are too large."""
+def make_stepper(model: Model, method: Method, forces: Forces) -> Stepper:
+    """Machine code for steps.
+
+    Raises:
+        ZeroDivisionError: where a pivot is zero whatever the state.
+        GraphTooLargeError: for large machines.
+    """
     job = StepJob(model, method, forces)
     with compiling:
-        code = compile_steps(job, LARGEST)
-    return None if code is None else Stepper(job, code)
+        return Stepper(job, make_steps(job, LARGEST))
 
 
 class _Recorder:

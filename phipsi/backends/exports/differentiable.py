@@ -37,12 +37,13 @@ class Differentiable(ABC):
     Attributes:
         computation: what is differentiated further.
         model: the machine, for messages.
+        make_code: what makes machine code, as `phipsi.compile.make_code` does.
         shapes: of the arguments in one state.
         outputs: of the results in one state.
     """
 
-    def __init__(self, computation: Computation, model: Model):
-        self.computation, self.model = computation, model
+    def __init__(self, computation: Computation, model: Model, make_code: Callable):
+        self.computation, self.model, self.make_code = computation, model, make_code
         self.shapes = tuple(computation.inputs.values())
         self.outputs = computation.outputs
         self._derivatives: dict[tuple[type, By], Differentiable] = {}
@@ -94,11 +95,10 @@ class Differentiable(ABC):
     def _compiled(self, computation: Computation) -> Run:
         """Machine code of a computation; NumPy on its graph where that is too long."""
         from phipsi.backends.llvm import compiling
-        from phipsi.backends.machine_code import compile_job
 
         with compiling:
             try:
-                return compile_job(computation).way().gufunc
+                return self.make_code(computation).way().gufunc
             except GraphTooLargeError:
                 return self._evaluated(computation)
 
@@ -135,8 +135,8 @@ class Exported(Differentiable):
         names: of the arguments.
     """
 
-    def __init__(self, computation: Computation, model: Model):
-        super().__init__(ByEntries(computation, model), model)
+    def __init__(self, computation: Computation, model: Model, make_code: Callable):
+        super().__init__(ByEntries(computation, model), model, make_code)
         self.base, self.names = computation, tuple(computation.inputs)
 
     def _code(self) -> Run:
@@ -197,7 +197,7 @@ class _Product(Differentiable):
     def __init__(self, base: Differentiable, by: By):
         names = tuple(base.computation.inputs)
         kind = self._kind(base.computation, base.model, tuple(names[i] for i in by))
-        super().__init__(kind, base.model)
+        super().__init__(kind, base.model, base.make_code)
         self.base, self.by = base, by
 
     _kind: Callable[..., Computation]

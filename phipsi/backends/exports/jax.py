@@ -22,7 +22,7 @@ from phipsi.model.model import Model
 OPTIONS = ()  # beside the name
 
 
-def export(computation: Computation, model: Model, name: str) -> Callable:
+def export(computation: Computation, model: Model, name: str, *, make_code: Callable) -> Callable:
     """A function of JAX arrays (*batch, n), for jit, vmap, grad, jvp, jacfwd, hessian and so on.
 
     Quaternions in q are divided by their lengths. States without a value give NaN.
@@ -31,6 +31,7 @@ def export(computation: Computation, model: Model, name: str) -> Callable:
         computation: what it computes.
         model: the machine.
         name: of the function.
+        make_code: what makes machine code, as `phipsi.compile.make_code` does.
 
     Raises:
         BackendError: without JAX.
@@ -45,7 +46,7 @@ def export(computation: Computation, model: Model, name: str) -> Callable:
     True
     """
     jax = need("jax", "export", "the export to JAX")
-    function, primitive = Exported(computation, model), _primitive()
+    function, primitive = Exported(computation, model, make_code), _primitive()
     function.prepare()
 
     def call(*arguments: Any, **named: Any) -> Any:

@@ -20,7 +20,7 @@ from phipsi.model.model import Model
 OPTIONS = ()  # beside the name
 
 
-def export(computation: Computation, model: Model, name: str) -> Callable:
+def export(computation: Computation, model: Model, name: str, *, make_code: Callable) -> Callable:
     """A function of tensors (*batch, n) on the CPU, for autograd and torch.func.
 
     Quaternions in q are divided by their lengths. States without a value give NaN.
@@ -29,6 +29,7 @@ def export(computation: Computation, model: Model, name: str) -> Callable:
         computation: what it computes.
         model: the machine.
         name: of the function.
+        make_code: what makes machine code, as `phipsi.compile.make_code` does.
 
     Raises:
         BackendError: without PyTorch.
@@ -44,7 +45,7 @@ def export(computation: Computation, model: Model, name: str) -> Callable:
     True
     """
     torch = need("torch", "torch", "the export to PyTorch")
-    function, node = Exported(computation, model), _node()
+    function, node = Exported(computation, model, make_code), _node()
     function.prepare()
 
     def call(*arguments: Any, **named: Any) -> Any:
