@@ -13,7 +13,7 @@ from phipsi.explain.drawings import draw_dataflow
 from phipsi.explain.drawings.colours import ANTICAUSAL, CAUSAL, KEPT
 from phipsi.explain.drawings.flow import flow_of
 from phipsi.explain.drawings.labels import Labels
-from phipsi.explain.levels.in_letters import in_letters
+from phipsi.explain.levels.layout import in_letters
 from phipsi.lowering.program import Life, lifetimes
 from phipsi.operators import C, H, J, Jm, M, Mass, T, V, beta, beta_dot, f, f0, phi
 

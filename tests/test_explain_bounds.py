@@ -7,7 +7,7 @@ import phipsi as pp
 from phipsi.compile import make_program
 from phipsi.explain.levels.explain import explain
 from phipsi.explain.levels.notation import Notation
-from phipsi.explain.levels.operator_form import operator_forms
+from phipsi.explain.levels.part_expressions import express_parts
 from phipsi.explain.levels.uses import Uses
 from phipsi.operators import J, M, Mass, T, operator, phi, psi, scalar, space, vector
 
@@ -55,7 +55,7 @@ def test_recursions_are_found_once(monkeypatch):
         product = phi @ product if i % 2 else psi.T @ product
     notation = Notation(make_program([product]))
     count = 0
-    operator_forms(notation)
+    express_parts(notation)
     assert count <= 4 * len(notation.quantities)
 
 

@@ -10,8 +10,8 @@ from phipsi.algebra.operators import LETTERS
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR
 from phipsi.explain.levels import cost
 from phipsi.explain.levels.explain import explain
-from phipsi.explain.levels.numbers import without_rounding
 from phipsi.explain.levels.operator_levels import _blocks
+from phipsi.explain.levels.record import without_rounding
 from phipsi.operators import (
     C,
     E_phi,

@@ -82,11 +82,11 @@ class MatrixLowering(Lowering):
             short = shortened(operator)
             lines = [self.vector(short @ unit_vector(space, j)) for j in each(space)]
             slot = self._assembled[operator] = self.emit("stacked", lines, Shape(space, space))
-            self.note_origin(slot, operator)
+            self.note_origin(slot, self._as_typed(operator))
             return slot
         slot = self.new_slot("A", Shape(space, space), replace(WORLD, points=points_of(operator)))
         self._assembled[operator] = slot
-        self.note_origin(slot, operator)
+        self.note_origin(slot, self._as_typed(operator))
         if not self._fill(slot, operator, FORCES):  # all its terms cancel
             outside, self.matrix = self.matrix, slot.number
             first = len(self.statements)

@@ -29,6 +29,7 @@ from phipsi.algebra.node import (
     add,
     scale,
 )
+from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Causality, Space
 from phipsi.errors import PhipsiError
 from phipsi.lowering.program import Effect, Origin, Slot, Statement
@@ -96,6 +97,13 @@ ARTICULATED = {letter.name: letter for letter in (op.P, op.D, op.G, op.tau_bar)}
 INTERNAL = {"P_plus", "composite", "carried", "carried_to_base", "loaded", "unit", "axis"}
 
 
+def is_internal(letter: Node) -> bool:
+    """Whether a letter is one that only the lowering knows; a user's may have the same name."""
+    if not isinstance(letter, Symbol) or isinstance(letter, MachineLetter):
+        return False
+    return letter.name in INTERNAL and not letter.free and letter.definition is None
+
+
 def _publish(solutions: Mapping[Node, Node], memo: dict[Node, Node]) -> Callable[[Node], Node]:
     """What makes of an expression of the lowering one of the algebra."""
 
@@ -105,7 +113,9 @@ def _publish(solutions: Mapping[Node, Node], memo: dict[Node, Node]) -> Callable
     def replace(node: Node) -> Node | None:
         if node in solutions:
             return public(solutions[node])
-        if not isinstance(node, Symbol) or node.free or node.definition is not None:
+        if not isinstance(node, Symbol) or isinstance(node, MachineLetter):
+            return None
+        if node.free or node.definition is not None:
             return None
         if node.arguments and isinstance(node.arguments[0], Family):
             family = node.arguments[0]
@@ -180,7 +190,7 @@ def _letters(statement: Statement, names: Mapping[str, Any]) -> dict[str, Any]:
     columns = statement.domain.columns
     points = statement.domain.points if columns is None else columns.points
     points = names.get("points", points)
-    letters: dict[str, Any] = dict(op.LETTERS)
+    letters: dict[str, Any] = {**op.LETTERS, "blockdiag": Diagonal}
     if points:
         letters |= {letter.name: letter(*points) for letter in (op.B, op.X, op.c)}
     if "L_star" in names and "G" in names:
@@ -206,7 +216,7 @@ def fitted(node: Node | None, slot: Slot) -> Node:
     """
     if not isinstance(node, Node) or slot.shape.rows == "q":
         raise NoOriginError(str(node))
-    target, source = _spaces(slot)
+    target, source = spaces_of(slot)
     if (node.target, target) == (COORDINATES, JOINT):
         node = op.S_q @ node
     elif (node.target, target) == (JOINT, COORDINATES):
@@ -224,7 +234,7 @@ def fitted(node: Node | None, slot: Slot) -> Node:
     return node
 
 
-def _spaces(slot: Slot) -> tuple[Space, Space]:
+def spaces_of(slot: Slot) -> tuple[Space, Space]:
     """Between which spaces the origin of a slot maps."""
     rows, columns = slot.shape.rows, slot.shape.columns
     if rows in (10, "transform"):
@@ -277,7 +287,7 @@ def find_origins(
 
 
 def _origin(expression: Node, typed: Symbol | None) -> Origin:
-    letter = expression if typed is None or typed.name in INTERNAL else typed
+    letter = expression if typed is None or is_internal(typed) else typed
     if isinstance(letter, Symbol) and not letter.free:
         return Origin(expression, letter)
     return Origin(expression)

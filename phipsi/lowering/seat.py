@@ -58,7 +58,8 @@ class StepFormula:
         """How often an argument is mentioned."""
         if argument >= len(self.names):
             return 0
-        return len(re.findall(rf"\b{self.names[argument]}\b", self.text))
+        name = self.names[argument].removeprefix("*")
+        return len(re.findall(rf"\b{name}\b", self.text))
 
 
 STEPS: dict[str, Callable] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from phipsi.explain.levels.in_letters import in_letters
+from phipsi.explain.levels.layout import in_letters
 from phipsi.explain.levels.notation import Notation
 from phipsi.lowering.program import Effect, Program, Slot, Statement
 

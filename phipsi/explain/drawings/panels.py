@@ -19,7 +19,7 @@ from phipsi.explain.drawings.legend import Item, draw_legend
 from phipsi.explain.drawings.skeleton import DIRECTIONS, Skeleton
 from phipsi.explain.drawings.words import wrapped
 from phipsi.explain.drawings.zoom import BODY, REACH, SIDE, Zoom, lines_before
-from phipsi.explain.levels.in_letters import in_letters
+from phipsi.explain.levels.layout import in_letters
 from phipsi.lowering.program import Direction
 
 MARGIN = 18.0

@@ -24,14 +24,12 @@ from phipsi.explain.levels.link_levels import (
 )
 from phipsi.explain.levels.meanings import VIEWS
 from phipsi.explain.levels.notation import Notation
-from phipsi.explain.levels.numbers import numbers_text
-from phipsi.explain.levels.operator_form import operator_forms, public_forms
 from phipsi.explain.levels.operator_levels import expression_level, nature_level, operators_level
-from phipsi.explain.levels.record import Values, recorded
-from phipsi.explain.levels.roles import meaning_of
+from phipsi.explain.levels.part_expressions import express_parts
+from phipsi.explain.levels.record import Values, numbers_text, recorded
+from phipsi.explain.levels.roles import meaning_of, unit_text
 from phipsi.explain.levels.rows import check_rows
 from phipsi.explain.levels.sweeps import sweeps_of
-from phipsi.explain.levels.units import unit_text
 from phipsi.lowering.inputs import Inputs
 from phipsi.model.model import Model, Point
 
@@ -124,7 +122,7 @@ def _explained(
         why = f"no sweeps: {error}"
         return Explanation(expressions, view, _levels(*upper, *[why] * 4), (), why, "")
     sweeps = sweeps_of(notation, expressions)
-    forms = public_forms(notation, operator_forms(notation))
+    forms = express_parts(notation)
     price = price_of(notation.program, expressions, model, inputs)
     numbers, found = _numbers(notation, inputs, why_not, q is None, v is None, inspect)
     lower = (

@@ -10,7 +10,7 @@ import numpy as np
 
 from phipsi.algebra.node import Node
 from phipsi.errors import InputError
-from phipsi.explain.levels.in_letters import in_letters
+from phipsi.explain.levels.layout import in_letters
 from phipsi.explain.levels.record import Key
 
 TITLES = (

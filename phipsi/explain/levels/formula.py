@@ -10,7 +10,8 @@
 
 k is the body where a loop stands, p its parent, c a child, e a point on it, j where a column
 started. A formula knows its text, its star, its physical dimension, and whether its body vectors
-are forces or motions. `operator_form` makes an expression of the algebra of it again.
+are forces or motions. Formulas are multiplied and added as expressions of the algebra are, so that
+what a step says is made of its own formula; see `spoken`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from phipsi.algebra import operators as op
-from phipsi.algebra.node import Node
 from phipsi.lowering.covariance import DUAL
 
 SUM, PRODUCT, ATOM = 0, 1, 2  # how tightly a text holds together
@@ -64,6 +63,38 @@ class Formula(ABC):
     def __str__(self) -> str:
         return self.text()
 
+    # -- as expressions are written ----------------------------------------------------------
+
+    @property
+    def T(self) -> Formula:
+        """The transpose."""
+        return self.star()
+
+    @property
+    def inv(self) -> Formula:
+        """The inverse."""
+        return inverse(self)
+
+    @property
+    def sqrt(self) -> Formula:
+        """The Cholesky factor of a block, or the square root of a number."""
+        return Around("sqrt", self, self.kinds)
+
+    def __matmul__(self, other: Formula) -> Formula:
+        return times(self, other)
+
+    def __mul__(self, other: Formula) -> Formula:
+        return times(self, other)
+
+    def __rmul__(self, number: float) -> Formula:
+        return times(Number(number), self)
+
+    def __add__(self, other: Formula) -> Formula:
+        return plus((1, self), (1, other))
+
+    def __sub__(self, other: Formula) -> Formula:
+        return plus((1, self), (-1, other))
+
 
 @dataclass(frozen=True)
 class Atom(Formula):
@@ -72,21 +103,21 @@ class Atom(Formula):
     Args:
         name: of the letter.
         place: "(k)", "(k,c)"; "" for what is one for the whole machine.
-        node: what it is in the algebra, its star and inverse left out; None if nothing.
         unit, kinds: its dimension, and what its body vectors are; unstarred, uninverted.
         symmetric: whether it is its own star.
         moves: "in" for a step towards the base, "out" for one away from it, "" for none.
+        is_number: whether it is one number of the whole machine.
     """
 
     name: str
     place: str = ""
-    node: Node | None = None
     unit: Unit = None
     kinds: Kinds = UNKNOWN
     symmetric: bool = False
     moves: str = ""
     is_starred: bool = False
     is_inverse: bool = False
+    is_number: bool = False
 
     def text(self) -> str:
         marks = ("^-1" if self.is_inverse else "") + ("*" if self.is_starred else "")
@@ -291,9 +322,7 @@ ONE = Number(1)
 
 def is_scalar(x: Formula) -> bool:
     """Whether a factor is a number, or one number of the whole machine."""
-    return isinstance(x, Number) or (
-        isinstance(x, Atom) and x.node is not None and x.node.is_scalar
-    )
+    return isinstance(x, Number) or (isinstance(x, Atom) and x.is_number)
 
 
 def is_multiple_of_identity(x: Formula) -> bool:
@@ -371,7 +400,7 @@ def _joined(factors: list[Formula]) -> list[Formula]:
             continue
         step, across = (right, left) if left.is_starred else (left, right)
         if (step.name, across.name) == ("phi", "tau_bar"):
-            psi = replace(step, name="psi", node=op.E_psi)
+            psi = replace(step, name="psi")
             return _joined([*factors[:i], psi, *factors[i + 2 :]])
     return factors
 
@@ -381,8 +410,3 @@ def inverse(x: Formula) -> Formula:
     if isinstance(x, Atom):
         return x.inverse()
     return x.body if isinstance(x, Around) and x.name == "inv" else Around("inv", x, x.kinds[::-1])
-
-
-def root(x: Formula) -> Formula:
-    """The Cholesky factor of a block, or the square root of a number."""
-    return Around("sqrt", x, x.kinds)

@@ -4,24 +4,48 @@ A name has what is a letter, what other bodies or other sweeps read, and what is
 once; the rest stands inside the formulas. What children push to their parent is a sum over them:
 
     p.x += phi @ y      becomes      x(k) = sum_c phi(k,c) y(c)
+
+Letters go by their name; the slot keeps which it holds. The others go by the papers' names:
+
+    z      a force that a filter carries inward through free joints: its predicted state
+    eps    what joint k is given, less what the filter foresees: the innovation
+    nu     D^-1 eps, the normalized innovation
+    f, h   forces and momenta carried inward through locked joints
+    V      velocities, alpha accelerations, carried outward; a + behind: just inboard of the joint
+    w      a force that belongs to one body alone
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from phipsi.algebra import operators as op
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.spaces import SCALAR, Causality, Space
+from phipsi.algebra.spaces import (
+    BASE,
+    BODY,
+    COORDINATES,
+    JOINT,
+    POINTS,
+    POSE,
+    SCALAR,
+    Causality,
+    Space,
+)
 from phipsi.explain.levels.formula import UNKNOWN, Atom, Formula, Kinds, Over, Times, Unit
-from phipsi.explain.levels.naming import OF_THE_MACHINE, base_name, letters_of_slots, told_apart
-from phipsi.explain.levels.places import CHILD, HERE, Place
-from phipsi.explain.levels.spoken import SAID
-from phipsi.explain.levels.uses import WHOLE, Uses
+from phipsi.explain.levels.spoken import CHILD, HERE, Place, say
+from phipsi.explain.levels.uses import INSIDE, WHOLE, Uses
+from phipsi.lowering.origins import spaces_of
 from phipsi.lowering.own import STEPS as OWN_STEPS
 from phipsi.lowering.program import At, Effect, Program, Read, Slot, Statement
+from phipsi.lowering.writer import NUMBER
 
+OF_THE_MACHINE = {"P", "P+", "D", "G", "R", "Y"}  # what other operators have too, in their way
+LETTERS = (op.P, op.D, op.G, op.R, op.Y, op.pose)
+P_PLUS = op.tau_bar @ op.P
 MOST_ROUNDS = 20  # of finding kinds and units; each settles at least one quantity
 
 
@@ -77,12 +101,26 @@ class Notation:
     def __init__(self, program: Program):
         self.program, self.uses = program, Uses(program)
         slots = self.uses.makers
-        self.letters: dict[Slot, Node] = letters_of_slots(self.uses.maker_of, slots)
+        self.letters = self._letters_of_slots()
         self._named = {x for x in slots if x in self.letters or self.uses.needs_name(x)}
         self._natures: dict[Slot, tuple[Unit, Kinds]] = {}
-        self._names = {x: str(x) for x in slots}
+        self._names = {x: _spelled(self.letters.get(x), x) for x in slots}
         self._find_natures()
         self._names |= self._choose_names()
+
+    def _letters_of_slots(self) -> dict[Slot, Node]:
+        """Of the slots that hold a letter of the mass operator, or poses, which."""
+        letters: dict[Slot, Node] = {}
+        for slot in self.uses.makers:
+            origin = self.program.origins.get(slot)
+            if origin is None or self.uses.maker_of(slot).step in INSIDE:
+                continue
+            if slot.domain.kind != "body":
+                continue
+            found = origin.expression if origin.expression == P_PLUS else origin.letter
+            if found == P_PLUS or found in LETTERS:
+                letters[slot] = found
+        return letters
 
     def maker_of(self, slot: Slot) -> Statement:
         """What makes a slot; the first of several."""
@@ -105,12 +143,7 @@ class Notation:
         return self._said(maker, at)
 
     def _said(self, statement: Statement, at: Place) -> Formula:
-        arguments = [self.read(x, statement, at) for x in statement.arguments]
-        say = SAID.get(statement.step)
-        if say is None:  # a step of the user's own
-            inside = ", ".join(map(str, arguments))
-            return Atom(f"{statement.step}({inside})", at.here)
-        return say(arguments, statement, at)
+        return say(statement, [self.read(x, statement, at) for x in statement.arguments], at)
 
     def read(self, read: Read, by: Statement, at: Place) -> Formula:
         """The formula of an argument, seen from where a statement runs."""
@@ -138,19 +171,28 @@ class Notation:
         symmetric = slot.shape.symmetric or slot.shape.rows == 10
         moves = "" if at.own == "k" else "in"
         return Atom(
-            self._names[slot], place, self.node_of(slot), unit, kinds, symmetric, moves=moves
+            self._names[slot],
+            place,
+            unit,
+            kinds,
+            symmetric,
+            moves=moves,
+            is_number=slot.domain.kind == "world" and slot.shape == NUMBER,
         )
 
     def node_of(self, slot: Slot) -> Node:
         """A named slot as a symbol of the algebra: its letter, or one of its own."""
         if slot in self.letters:
             return self.letters[slot]
-        rows, columns = slot.shape.rows, slot.shape.columns
-        target = rows if isinstance(rows, Space) else SCALAR
-        source = columns if isinstance(columns, Space) else SCALAR
-        mixed = slot.domain.kind == "world" and source is not SCALAR
-        way = Causality.MIXED if mixed else Causality.MEMORYLESS
+        target, source = spaces_of(slot)
+        way = Causality.MEMORYLESS
+        if source is not SCALAR and slot.domain.kind in ("column", "world"):
+            way = Causality.CAUSAL if slot.domain.kind == "column" else Causality.MIXED
         return Symbol(self._names[slot], source, target, way)
+
+    def is_named(self, slot: Slot) -> bool:
+        """Whether formulas mention a slot by a name."""
+        return slot in self._named
 
     def name(self, slot: Slot) -> str:
         """What a slot is called."""
@@ -221,20 +263,6 @@ class Notation:
     def kind_of(self, slot: Slot) -> str | None:
         """What a named vector of bodies is: "force", "motion", None if unknown."""
         return self._natures.get(slot, (None, UNKNOWN))[1][0]
-
-    def is_handed_on(self, slot: Slot) -> bool:
-        """Whether bodies hand a slot, or what is made of it on the way, to each other."""
-        if self.uses.maker_of(slot).effect is Effect.PUSH:
-            return True
-        if slot in self.uses.of_parent:
-            return True
-        return slot in self._read_by_pushes
-
-    @cached_property
-    def _read_by_pushes(self) -> set[Slot]:
-        """What is handed inward is made of."""
-        pushes = (x for x in self.program.statements() if x.effect is Effect.PUSH)
-        return {slot for x in pushes for slot in self._read_deeply(x)}
 
     # -- what the world sees ---------------------------------------------------------------------
 
@@ -337,3 +365,106 @@ def _stripped(formula: Formula) -> Formula:
     if isinstance(formula, Times):
         return Times(tuple(_stripped(x) for x in formula.factors))
     return replace(formula, place="") if isinstance(formula, Atom) else formula
+
+
+def _spelled(letter: Node | None, slot: Slot) -> str:
+    """The name of a letter; of other slots, until they have one, their number."""
+    return str(slot) if letter is None else "P+" if letter == P_PLUS else str(letter)
+
+
+# -- names -----------------------------------------------------------------------------------
+
+BODY_NAMES: dict[tuple[str | None, Unit], str] = {
+    ("motion", (0, -1)): "V",
+    ("motion", (0, -2)): "alpha",
+    ("force", (1, -2)): "f",
+    ("force", (1, -1)): "h",
+}
+ADDED_NAMES: dict[tuple[str | None, Unit], str] = {
+    ("motion", (0, -2)): "a",
+    ("motion", (0, -1)): "u",
+}
+JOINT_NAMES: dict[Unit, str] = {(0, -1): "beta", (0, -2): "beta_dot", (1, -2): "T", (1, -1): "p"}
+SCALAR_NAMES: dict[Unit, str] = {(1, -2): "energy", (1, -3): "power"}
+SPACE_NAMES = {BASE: "x_0", COORDINATES: "s", POINTS: "x_C", POSE: "pose"}
+
+
+def base_name(notation: Notation, slot: Slot, known: Mapping[Slot, str]) -> str:
+    """What a named slot is called, before equal names are told apart."""
+    maker = notation.uses.maker_of(slot)
+    if slot in notation.letters:
+        return _spelled(notation.letters[slot], slot)
+    if slot.name not in (maker.step, "z") and maker.step != "newton_euler":
+        return slot.name
+    rows = slot.shape.rows
+    if slot.shape.is_matrix:
+        return "A"
+    if slot.domain.kind == "column":
+        return _column_name(notation, slot)
+    if not isinstance(rows, Space):
+        return SCALAR_NAMES.get(notation.unit_of(slot), "s")
+    if rows is JOINT:
+        return _joint_name(notation, slot, maker)
+    if rows is BODY:
+        return _body_name(notation, slot, maker, known)
+    return SPACE_NAMES.get(rows, "x")
+
+
+def _column_name(notation: Notation, slot: Slot) -> str:
+    """phi and psi where the columns are theirs."""
+    origin = notation.program.origins.get(slot)
+    is_letter = origin is not None and origin.expression in (op.phi, op.psi)
+    return str(origin.expression) if origin is not None and is_letter else "x"
+
+
+def _joint_name(notation: Notation, slot: Slot, maker: Statement) -> str:
+    solves = maker.step == "pivot_solve" or (
+        maker.step == "apply" and maker.arguments[0].slot.name == "D^-1"
+    )
+    if solves and notation.uses.is_innovation(maker.arguments[1].slot):
+        return "nu"
+    if notation.uses.is_innovation(slot):
+        return "eps"
+    return JOINT_NAMES.get(notation.unit_of(slot), "y")
+
+
+def _body_name(notation: Notation, slot: Slot, maker: Statement, known: Mapping[Slot, str]) -> str:
+    if maker.step == "outward":
+        source = maker.arguments[1].slot
+        return f"{known.get(source) or base_name(notation, source, known)}+"
+    kind, unit = notation.kind_of(slot), notation.unit_of(slot)
+    if not notation.uses.is_recursive(slot):
+        if kind == "force" and unit is not None:
+            return "w"
+        return ADDED_NAMES.get((kind, unit), "x")
+    if kind == "force" and notation.uses.is_filter(slot):
+        return "z"
+    if (kind, unit) in BODY_NAMES:
+        return BODY_NAMES[kind, unit]
+    return {"force": "z", "motion": "lambda"}.get(kind or "", "x")
+
+
+def told_apart(
+    bases: Mapping[Slot, str], letters: Container[Slot], taken: set[str]
+) -> dict[Slot, str]:
+    """Names of slots: the base where it is one slot's alone, else with a number behind it.
+
+    Args:
+        bases: of each slot.
+        letters: slots that hold the letter that they are called by; they have no number.
+        taken: names of other things; only a letter may be called so.
+    """
+    count = Counter(base for slot, base in bases.items() if slot not in letters)
+    names: dict[Slot, str] = {}
+    held = {base for slot, base in bases.items() if slot in letters}
+    used = taken | held
+    for slot, base in bases.items():
+        name, number = base, 0
+        is_free = slot in letters or (count[base] == 1 and base not in used)
+        while not is_free:
+            number += 1
+            name = f"{base}_{number}"
+            is_free = name not in used
+        names[slot] = name
+        used.add(name)
+    return names

@@ -22,9 +22,9 @@ from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY, JOINT, POINTS, POSE, SCALAR, Causality, Space
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import PhipsiError
-from phipsi.explain.levels.layout import paragraph, table
+from phipsi.explain.levels.layout import paragraph, printed, table
 from phipsi.explain.levels.meanings import OF_OTHERS, Meaning
-from phipsi.explain.levels.operator_form import printed
+from phipsi.lowering.origins import is_internal
 from phipsi.lowering.settle import settle
 
 ONE_STEP = "at (p(k), k)"  # blocks of an operator that goes from each body to its parent
@@ -108,10 +108,7 @@ def _letters(expressions: Sequence[Node], plain: bool) -> list[Symbol]:
     for family in [_family(x) for x in found]:
         if family is not None:
             found += [family.letter(x) for x in (op.P, op.D, op.G)]
-    return [x for x in dict.fromkeys(found) if x.name not in INTERNAL]
-
-
-INTERNAL = {"P_plus", "composite", "carried", "carried_to_base", "loaded", "unit", "axis"}
+    return [x for x in dict.fromkeys(found) if not is_internal(x)]
 
 
 def _own_meaning(letter: Symbol) -> str:
@@ -187,7 +184,7 @@ def nature_level(expressions: Sequence[Node], plain: bool, view: str) -> str:
         ready = settled(node, plain)
         for atom in _atoms(node if ready is None else ready):
             text = printed(atom)
-            if text not in rows and not (isinstance(atom, Symbol) and atom.name in INTERNAL):
+            if text not in rows and not is_internal(atom):
                 rows[text] = [text, *_nature(atom, text, view)]
     return table(list(rows.values()))
 

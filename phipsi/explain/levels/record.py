@@ -7,7 +7,8 @@ which of them a vector is. One state at a time, O(N) for vectors and blocks of b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from phipsi.algebra import operators as op
 from phipsi.algebra.spaces import BODY, JOINT
 from phipsi.errors import InputError
+from phipsi.explain.levels.layout import WIDTH
 from phipsi.explain.levels.notation import Notation
 from phipsi.lowering import blocks, rigid, transforms
 from phipsi.lowering.evaluate import scalars_of
@@ -31,6 +33,8 @@ from phipsi.model.tree import WORLD
 Key = str | tuple[str, str]  # a body, a joint, a point, "world"; a body and where a column started
 Values = dict[str, dict[Key, np.ndarray]]
 MOST_BLOCKS = 200_000  # of columns that are remembered; a chain of 600 bodies has as many
+ROUNDING = 1e-14  # relative: some fifty units in the last place
+SHOWN_VECTORS, SHOWN_BLOCKS = 8, 3  # places whose values are shown; of more the first and the last
 
 
 def recorded(notation: Notation, inputs: Inputs) -> Values:
@@ -231,3 +235,74 @@ def _turned(seat: Seat, space: Any, block: Block) -> Block:
 
 def _array(block: Block) -> np.ndarray:
     return np.array(block if block is not None else 0.0, float)
+
+
+# -- as a table ------------------------------------------------------------------------------------
+
+
+def numbers_text(values: Values, given: Container[str] = ()) -> str:
+    """A table of values, rounded; of many places the first and the last.
+
+    Args:
+        values: by name and place.
+        given: names of what is shown as it was passed; of the others, what is left by rounding
+            errors beside larger numbers of the same unit is shown as 0.
+    """
+    return "\n".join(
+        _quantity(name, places, name in given) for name, places in values.items() if places
+    )
+
+
+def _quantity(name: str, places: dict[Key, np.ndarray], is_given: bool) -> str:
+    keys = list(places)
+    is_block = places[keys[0]].ndim > 1
+    most = SHOWN_BLOCKS if is_block else SHOWN_VECTORS
+    shown: Sequence[Key | None] = keys
+    if len(keys) > most:
+        head = most - most // 2
+        shown = [*keys[:head], None, *keys[len(keys) - most // 2 :]]
+    width = max(len(_key(x)) for x in shown if x is not None)
+    lines = [name]
+    for key in shown:
+        if key is None:
+            lines.append(f"  ... {len(keys) - most} more")
+            continue
+        rows = _rows(places[key] if is_given else without_rounding(places[key]))
+        lines.append(f"  {_key(key):<{width}}  {rows[0]}".rstrip())
+        lines += [" " * (width + 4) + row for row in rows[1:]]
+    return "\n".join(lines)
+
+
+def _key(key: Key) -> str:
+    return key if isinstance(key, str) else f"{key[0]}, {key[1]}"
+
+
+def without_rounding(value: np.ndarray) -> np.ndarray:
+    """A spatial vector or block, 0 where it is 1e-14 of the largest number beside it, or less.
+
+    Rotation and translation apart, since their units differ; other arrays as they are.
+
+    >>> without_rounding(np.array([1.0, 1e-17, 0.0, 1e-17, 0.0, 0.0]))
+    array([1.e+00, 0.e+00, 0.e+00, 1.e-17, 0.e+00, 0.e+00])
+    """
+    clean = np.array(value)
+    if value.ndim == 0 or not set(value.shape) <= {SPATIAL}:
+        return clean
+    halves = (slice(0, 3), slice(3, 6))
+    for part in product(halves, repeat=value.ndim):
+        inside = clean[part]
+        inside[np.abs(inside) <= ROUNDING * np.abs(inside).max()] = 0.0
+    return clean
+
+
+def _rows(value: np.ndarray) -> list[str]:
+    """An array as lines of aligned numbers."""
+    texts = np.vectorize(lambda x: f"{x:.4g}", otypes=[object])(value)
+    if value.ndim == 0:
+        return [str(texts[()])]
+    matrix = texts if texts.ndim > 1 else texts[None, :]
+    if matrix.size == 0:
+        return ["(none)"]
+    width = max(len(x) for x in matrix.flat)
+    lines = ["  ".join(f"{x:>{width}}" for x in row) for row in matrix]
+    return [line if len(line) <= WIDTH - 30 else f"{line[: WIDTH - 34]} ..." for line in lines]

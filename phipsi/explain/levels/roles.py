@@ -1,4 +1,4 @@
-"""What an intermediate quantity means: by its letter, by its role, and by how it is made."""
+"""What an intermediate quantity means: by its letter, its role, how it is made; and its units."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import re
 from phipsi.algebra import operators as op
 from phipsi.algebra.alphabet import PAPERS, Letter
 from phipsi.algebra.node import Node, Product, Symbol
-from phipsi.algebra.spaces import COORDINATES, Space
-from phipsi.explain.levels.formula import Atom, Formula, Over, Plus, Times
+from phipsi.algebra.spaces import COORDINATES, JOINT, SCALAR, Space
+from phipsi.explain.levels.formula import Atom, Formula, Over, Plus, Times, Unit
 from phipsi.explain.levels.meanings import OF_OTHERS, ROLES, Meaning
 from phipsi.explain.levels.notation import Notation, Quantity
+from phipsi.lowering.program import Slot
 
 # what the first factor of a product does to the rest
 SUMS = {
@@ -88,8 +89,6 @@ def _role(notation: Notation, quantity: Quantity, name: str, form: Node | None) 
     first = form.factors[0] if isinstance(form, Product) else form
     if first in ((op.phi, op.psi) if name in INWARD else (op.phi.T, op.psi.T)):
         return "z locked" if name == "z" else name
-    if form is None and _steps_plainly(quantity):
-        return "z locked" if name == "z" else name
     return "z other" if name in INWARD else "motion other"
 
 
@@ -102,13 +101,6 @@ def _is_of_others(notation: Notation) -> bool:
 GIVING_WAY = ("z", "eps", "nu")
 INWARD = ("z", "f", "h")
 CARRIED = (*INWARD, "V", "alpha")
-
-
-def _steps_plainly(quantity: Quantity) -> bool:
-    """Whether it is handed on by phi alone: sum_c phi(k,c) z(c) + ..."""
-    right, name = quantity.formula.text(), quantity.name
-    inward, outward = f"sum_c phi(k,c) {name}(c)", f"phi*(p,k) {name}(p)"
-    return right.startswith((inward, outward)) and right.count(f"{name}(") == 1
 
 
 def _is_smoothed(formula: Formula) -> bool:
@@ -188,3 +180,38 @@ def _phrase(formula: Formula, is_recursive: bool) -> str:
     if isinstance(first, Atom):
         return PHRASES.get(first.text().split("(")[0], "")
     return ""
+
+
+# -- units: rotation first, then translation, as rows stand ----------------------------------------
+
+VECTORS = {
+    (0, 0): "rad, m",
+    (0, -1): "rad/s, m/s",
+    (0, -2): "rad/s^2, m/s^2",
+    (1, 0): "kg m^2, kg m",
+    (1, -1): "N m s, N s",
+    (1, -2): "N m, N",
+}
+BLOCKS = {(1, 0): "kg m^2, kg m, kg", (-1, 0): "1/(kg m^2), 1/(kg m), 1/kg"}
+JOINT_BLOCKS = {(1, 0): "kg m^2 or kg", (-1, 0): "1/(kg m^2) or 1/kg"}
+NUMBERS = {(1, -2): "J", (1, -3): "W"}
+
+
+def unit_text(unit: Unit, slot: Slot) -> str:
+    """The units of a quantity, or nothing where they are not known.
+
+    Of joints the first is that of a turn, the second that of a slide.
+    """
+    if unit is None:
+        return ""
+    rows = slot.shape.rows
+    if rows is slot.shape.columns is JOINT:
+        return JOINT_BLOCKS.get(unit, "")
+    if rows == 10 or slot.shape.is_matrix:
+        return BLOCKS.get(unit, "")
+    if slot.domain.kind == "column":
+        return ""
+    if rows == 1 or rows is SCALAR:
+        return NUMBERS.get(unit, "")
+    text = VECTORS.get(unit, "")
+    return text.replace(", ", " or ") if rows is JOINT else text

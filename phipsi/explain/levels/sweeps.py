@@ -9,8 +9,8 @@ from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import BASE, COORDINATES, POINTS
 from phipsi.explain.levels.formula import Formula, times
 from phipsi.explain.levels.notation import Notation, Quantity
-from phipsi.explain.levels.places import HERE, Place, phi, point_lever, selection
 from phipsi.explain.levels.rows import folded
+from phipsi.explain.levels.spoken import HERE, Place, phi, point_lever, selection
 from phipsi.lowering.program import Direction, Loop, Slot, Statement
 from phipsi.lowering.sides import Side
 
@@ -156,7 +156,7 @@ class _Writer:
         """Which row of an output a column fills at a body, with what, and where."""
         value = values[0]
         if left.space is POINTS:
-            lever = point_lever(left.points, "(k,e)").star()
+            lever = point_lever("(k,e)").star()
             outer = () if left.outer is None else (values[1],)
             return "e", times(*outer, lever, value), ", each point e on k"
         if left.space is BASE:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import JOINT
+from phipsi.explain.levels.part_expressions import passes_free_joints
 from phipsi.lowering.own import STEPS as OWN_STEPS
 from phipsi.lowering.program import At, Effect, Program, Read, Slot, Statement
+from phipsi.lowering.visitor import FORMULAS
 
 # what stands inside formulas, however often it is read: inputs, constants, other forms of a letter
 INSIDE = frozenset(
@@ -22,12 +23,6 @@ INSIDE = frozenset(
 WHOLE = frozenset(("gather", "spread", "spread_block", "lead", "follow"))  # read by name alone
 # outputs of named slots
 NAMED = frozenset(("emit", "emit_pair", "emit_outer", "emit_product", "emit_line"))
-TWICE = {  # arguments that a formula mentions twice
-    "gyroscopic": (0,),
-    "newton_euler": (1,),
-    "congruence": (0,),
-    "congruence_transposed": (0,),
-}
 
 
 class Uses:
@@ -62,8 +57,9 @@ class Uses:
     def _note(self, x: Statement, i: int, read: Read, loop: int) -> None:
         """One reading of a slot."""
         slot = read.slot
-        weight = 2 if i in TWICE.get(x.step, ()) else 1
-        self._count[slot] = self._count.get(slot, 0) + weight
+        formula = FORMULAS.get(x.step)
+        mentions = 1 if formula is None else max(1, formula.count(i))
+        self._count[slot] = self._count.get(slot, 0) + mentions
         if read.at is At.PARENT:
             self.of_parent.add(slot)
         if read.at is At.PARENT or self.home[slot] != loop:
@@ -93,13 +89,6 @@ class Uses:
             return False
         first, inner = (self.maker_of(x.slot).step for x in maker.arguments)
         return first in ("joint_map", "map_rate") and inner in INSIDE
-
-    def assembled(self, slot: Slot) -> Node | None:
-        """What a dense matrix of a small space is, as it was typed."""
-        for x in self.program.statements():
-            if x.step in ("dense_solve", "dense_inverse") and x.arguments[0].slot == slot:
-                return x.options[1]
-        return None
 
     # -- recursions ------------------------------------------------------------------------------
 
@@ -135,12 +124,10 @@ class Uses:
 
     def is_filter(self, slot: Slot) -> bool:
         """Whether a recursion of vectors passes free joints on its way inward."""
-        for x in self.cycle(slot):
-            maker = self.maker_of(x)
-            gains = {self.maker_of(r.slot).step for r in maker.arguments} & {"gain", "gain_any"}
-            if maker.step == "pass_force" or (maker.step == "apply" and gains):
-                return not slot.shape.is_matrix
-        return False
+        if slot.shape.is_matrix:
+            return False
+        kept = (self.program.origins.get(x) for x in self.cycle(slot))
+        return any(passes_free_joints(x.expression) for x in kept if x is not None)
 
     def is_innovation(self, slot: Slot) -> bool:
         """Whether a vector of joints is what a filter did not foresee."""
