@@ -374,7 +374,7 @@ def test_links_and_joints_are_told_where_they_are_crossed():
 
 def test_cost_is_that_of_the_function():
     robot = pp.examples.puma560()
-    info = pp.compile(robot, FD, backend="numpy").info()
+    info = pp.compile(robot, FD, backend="numpy", rewrite=False).info()
     told = explain(FD, robot)
     assert f"sweeps: {info.sweeps}; on 'Puma 560': {info.flops} flops" in told.cost
     by_sweep = [int(x.split()[-2]) for x in told.level(4).text.splitlines() if x.endswith(" flops")]

@@ -49,8 +49,9 @@ def explain(
 
     1 the expression, 2 its operators, 3 what each of them is, 4 the sweeps as recursions, 5 the
     transitions from link to link, 6 within the link and across the joint, 7 coordinates
-    [001 Fig. 3, sec. IX]. The sweeps are those that `compile` makes machine code of. Every
-    intermediate quantity has a name, a formula, an operator form and a meaning.
+    [001 Fig. 3, sec. IX]. The sweeps are those of the expression as it is typed, which
+    `compile(..., rewrite=False)` makes machine code of. Every intermediate quantity has a name, a
+    formula, an expression of its own and a meaning.
 
     Args:
         expression: of the letters of `phipsi.operators`, or its text; or several, which share what
