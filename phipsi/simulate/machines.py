@@ -211,7 +211,7 @@ class NodeMechanism(NodeFlow):
         self, expressions: Sequence[Expression], arguments: Mapping[str, Numbers]
     ) -> Numbers:
         """Expressions compiled up to their graph, which goes on here."""
-        function = compile(self.model, list(expressions))
+        function = compile(self.model, list(expressions), rewrite=False)
         job = function.job()
         assert job is not None, "machines without coordinates are stepped by arrays"
         traced = job.traced(LARGEST)
