@@ -21,11 +21,10 @@ from phipsi.cli.timing import interleave
 
 from .bars import FEW
 from .contender import CALL, OURS, TOLERANCE, DisagreementError, relative_error
-from .pinocchio_peer import chain_call
+from .pinocchio_peer import PEER, chain_call
 from .results import Chain
 from .tasks import FORWARD
 
-PEER = 300  # bodies; Pinocchio's data holds tensors of nv^3 numbers, 24 GB for 1,000 bodies
 ROOT = Path(__file__).parents[1]
 
 

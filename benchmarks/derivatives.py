@@ -12,20 +12,22 @@ from functools import partial
 import numpy as np
 import pinocchio as pin
 
+import phipsi as pp
 from phipsi.cli.timing import interleave
 
 from .bar import Bar
 from .contender import OURS, TOLERANCE, DisagreementError, relative_error
 from .ours import compile_task
-from .pinocchio_peer import machine_of, states_of
+from .pinocchio_peer import PEER, machine_of, pinocchio_bridge, states_of
 from .plan import DERIVATIVES, Plan
 from .robots import FILES, Robot
 from .section import Section
 from .tables import digits, table
-from .tasks import FORWARD, TASKS, Task
+from .tasks import FORWARD, INVERSE, TASKS, Task
 
 ROBOTS = ("ur5", "panda", "solo12", "talos")
 ASKED = ("forward", "inverse")
+LONG = (300, 1_000)  # bodies of chains
 STATES = 256
 JVP, VJP, THEIRS = "jvp", "vjp", "Pinocchio's Jacobians"
 
@@ -35,7 +37,8 @@ and its transpose times a weight (`{VJP}`), both by all arguments, each in one c
 `computeABADerivatives`, `computeRNEADerivatives` from Python, state by state. These give whole \
 Jacobians, of nv columns for each argument: who needs all of one has more from a call of theirs, \
 who needs a product, a gradient say, more from ours. In parentheses how many times as long as the \
-function. For information: no bar is set.
+function. Chains, of one state and a call each, keep their loops: a product of theirs costs the \
+same for every further body, whole Jacobians more and more. For information: no bar is set.
 """
 
 
@@ -44,7 +47,7 @@ class Products:
     """What was measured of a task on a robot.
 
     Args:
-        robot, task: keys of `FILES` and `TASKS`.
+        robot, task: keys of `FILES` and `TASKS`; of chains, the name.
         micros: of each contender, microseconds per state, at best.
         ratios: of each contender, how many times as long as the function it takes, by the median.
     """
@@ -59,6 +62,9 @@ def measure_products(plan: Plan) -> Iterator[Products]:
     """All robots and tasks, one after the other."""
     for name, key in plan.cases(ROBOTS, ASKED):
         yield measure_product(Robot(name, STATES), TASKS[key], plan.seconds)
+    for n in LONG:
+        if n in plan.sizes and INVERSE.key in plan.tasks:
+            yield measure_long(n, plan.seconds)
 
 
 def measure_product(robot: Robot, task: Task, seconds: float) -> Products:
@@ -79,6 +85,49 @@ def measure_product(robot: Robot, task: Task, seconds: float) -> Products:
         {name: 1e6 * times.best(name) for name in runs},
         {name: times.ratio(name, OURS) for name in runs},
     )
+
+
+def measure_long(bodies: int, seconds: float) -> Products:
+    """Inverse dynamics of a chain; beside Pinocchio as long as its data fits into memory.
+
+    Forward dynamics of so long a chain has too few digits in common to be compared.
+    """
+    model, task = pp.chain(bodies), INVERSE
+    function = pp.compile(model, task.expression)
+    q, v, x, *direction, weight = 0.1 * np.random.default_rng(1).normal(size=(7, bodies))
+    runs: dict[str, partial] = {
+        OURS: partial(function, q, v, x),
+        JVP: partial(function.jvp, q, v, x, *direction),
+        VJP: partial(function.vjp, q, v, x, weight),
+    }
+    along, back = runs[JVP](), runs[VJP]()
+    right = sum(float(t @ g) for t, g in zip(direction, back, strict=True))
+    name = chain_name(bodies)
+    error = relative_error(np.array([weight @ along]), np.array([right]))
+    if not error < TOLERANCE:
+        raise DisagreementError(f"{name}, {task.name}: w* J t is off by {error:.1e}")
+    if bodies <= PEER:
+        machine = pinocchio_bridge.from_model(model).model
+        data = machine.createData()
+        runs[THEIRS] = partial(pin.computeRNEADerivatives, machine, data, q, v, x)
+        blocks = [np.array(J) for J in runs[THEIRS]()]
+        blocks[2] = np.triu(blocks[2]) + np.triu(blocks[2], 1).T
+        theirs = sum(J @ t for J, t in zip(blocks, direction, strict=True))
+        error = relative_error(along, theirs)
+        if not error < TOLERANCE:
+            raise DisagreementError(f"{name}, {task.name}, {JVP}: off by {error:.1e}")
+    times = interleave(runs, dict.fromkeys(runs, 1), seconds=seconds)
+    return Products(
+        name,
+        task.key,
+        {which: 1e6 * times.best(which) for which in runs},
+        {which: times.ratio(which, OURS) for which in runs},
+    )
+
+
+def chain_name(bodies: int) -> str:
+    """As rows of the table call it."""
+    return f"chain of {bodies:,} bodies"
 
 
 def jacobians_of(robot: Robot, task: Task, keep: list | None = None) -> partial:
@@ -137,9 +186,12 @@ def product_table(found: Sequence[Products]) -> str:
     names = (JVP, VJP, THEIRS)
     rows = (
         (
-            f"{FILES[x.robot][0]}, {TASKS[x.task].name}",
+            title_of(x),
             digits(x.micros[OURS]),
-            *(f"{digits(x.micros[name])} ({x.ratios[name]:.1f}×)" for name in names),
+            *(
+                f"{digits(x.micros[name])} ({x.ratios[name]:.1f}×)" if name in x.micros else "-"
+                for name in names
+            ),
         )
         for x in found
     )
@@ -148,8 +200,14 @@ def product_table(found: Sequence[Products]) -> str:
 
 def line_of_product(x: Products) -> str:
     """A function as a line, for who watches the run."""
-    where = f"{FILES[x.robot][0]}, {TASKS[x.task].name}"
-    return f"{where}: " + ", ".join(f"{n} {x.ratios[n]:.1f}×" for n in (JVP, VJP, THEIRS))
+    known = [n for n in (JVP, VJP, THEIRS) if n in x.ratios]
+    return f"{title_of(x)}: " + ", ".join(f"{n} {x.ratios[n]:.1f}×" for n in known)
+
+
+def title_of(x: Products) -> str:
+    """Machine and function."""
+    machine = FILES[x.robot][0] if x.robot in FILES else x.robot
+    return f"{machine}, {TASKS[x.task].name}"
 
 
 SECTION = Section(

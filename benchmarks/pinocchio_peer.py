@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from peers import pinocchio_bridge
 
 LOOP = 256  # states that the call is timed on: it does not get faster by more of them
+PEER = 300  # bodies of chains; data holds tensors of nv^3 numbers, 24 GB for 1,000 bodies
 
 # Functions, and what else they are passed: aba is a little faster in the world's frame.
 CALLS: dict[Task, tuple[Callable, tuple]] = {

@@ -42,7 +42,10 @@ def findings(level):
             for x in product(cold.ROBOTS, (cold.ONCE, *cold.ASKED))
         ],
         plan.LOADING: [_load(robot, 3.0 / level) for robot in FILES],
-        plan.DERIVATIVES: [_products(*x) for x in product(derivatives.ROBOTS, derivatives.ASKED)],
+        plan.DERIVATIVES: [
+            *(_products(*x) for x in product(derivatives.ROBOTS, derivatives.ASKED)),
+            *(_products(derivatives.chain_name(n), "inverse") for n in derivatives.LONG),
+        ],
         plan.DERIVATIONS: [
             _gain_of_derivation(*x, level / derivations.BOUND)
             for x in product(("UR5", *derivations.OWN), derivation_cases.CASES)

@@ -239,6 +239,20 @@ def test_products_are_those_of_pinocchios_jacobians(name, task, monkeypatch):
     assert set(clock.work.values()) == {2}
 
 
+@pytest.mark.parametrize("peer", [True, False], ids=["beside Pinocchio", "alone"])
+def test_products_of_chains_are_measured_once_they_agree(peer, monkeypatch):
+    clock = Asked(phipsi=2.0, jvp=4.0, vjp=5.0)
+    monkeypatch.setattr(derivatives, "interleave", clock)
+    monkeypatch.setattr(derivatives, "PEER", 8 if peer else 0)
+    found = derivatives.measure_long(8, 0.0)
+    assert (derivatives.THEIRS in found.ratios) == peer
+    assert "chain of 8 bodies, inverse dynamics" in derivatives.line_of_product(found)
+    assert derivatives.product_table([found]).endswith("- |\n") != peer
+    monkeypatch.setattr(derivatives, "TOLERANCE", 0.0)
+    with pytest.raises(DisagreementError, match="chain of 8 bodies, inverse dynamics"):
+        derivatives.measure_long(8, 0.0)
+
+
 def test_wrong_products_are_refused():
     t, w = np.ones((3, 3, 6)), np.ones((3, 6))
     function = pp.compile(ROBOT.model, FORWARD.expression, backend="llvm")
