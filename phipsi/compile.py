@@ -352,7 +352,7 @@ def compile(
     names = checked_names(parameters)
     threads_or_default(threads)  # InputError
     options = Options(backend, unroll, lanes, real, threads, make_code)
-    return _made(model, expressions, several, options, names, rewrite)
+    return compile_expressions(model, expressions, several, options, names, rewrite)
 
 
 def check_model(model: Model) -> None:
@@ -381,7 +381,7 @@ def check_dtype(dtype: Any) -> str:
     raise InputError(f"dtype: expected float or numpy.float32, got {dtype!r}")
 
 
-def _made(
+def compile_expressions(
     model: Model,
     expressions: tuple[Node, ...],
     several: bool,
@@ -389,11 +389,15 @@ def _made(
     parameters: tuple[str, ...],
     rewrite: bool,
 ) -> Function:
-    """The function, made once for each model; it lives on the model and dies with it."""
+    """The function of expressions, in their stages; machine code is made at its first call.
+
+    It is made once for each model, lives on it and dies with it.
+    """
     functions = model.functions
     key = (expressions, several, options, parameters, own_identities() if rewrite else None)
     if key not in functions:
         chosen = rewrite_expressions(expressions, model, parameters) if rewrite else expressions
         program = _make_program(chosen, not model.has_mimics, free_letters(expressions))
-        functions[key] = Function(model, expressions, several, program, options, parameters)
+        function = Function(model, expressions, several, program, options, parameters)
+        functions[key] = function  # its first call: function.options.make_code(function.job())
     return functions[key]

@@ -1,13 +1,21 @@
 """pp.compile: what a function takes, gives, shows and refuses."""
 
+import ctypes
 import gc
 import pickle
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import phipsi as pp
+from phipsi.backends.kernel import write_kernel
+from phipsi.backends.llvm import Code, Target, compile_object
+from phipsi.backends.sequence import trace_job
+from phipsi.compile import make_program, rewrite_expressions
+from phipsi.function import Function
+from phipsi.function.call import Options
 from phipsi.operators import HH, C, J, Mass, S_q, T, U, V, X, beta, beta_dot, f0, phi, vector
 
 ARM = pp.examples.puma560()
@@ -173,3 +181,22 @@ def test_what_cannot_be_compiled_is_refused_at_once(call, message):
 def test_what_a_function_cannot_take_is_named(arguments, named, message):
     with pytest.raises(pp.InputError, match=message):
         pp.compile(ARM, Mass.inv @ (T - C))(*arguments, **named)
+
+
+def test_compile_is_its_stages_one_after_the_other():
+    """From text to the numbers of one state, each stage by hand: the same bits."""
+    arm, text = pp.examples.planar_arm(2), "inv(Mass) (T - C)"
+    numbers = [np.array(x) for x in ([0.3, -0.4], [1.0, 2.0], [0.5, 0.1])]
+    expression = pp.parse(text)
+    (cheapest,) = rewrite_expressions([expression], arm)
+    program = make_program([cheapest])
+    function = Function(arm, (expression,), False, program, Options())
+    graph = trace_job(function.job(), 10_000)
+    kernel = write_kernel(graph, 1)
+    target = replace(Target.host(), lanes=1)
+    code = Code(compile_object(kernel.text, target), target)
+    work, result = np.zeros(max(1, kernel.work)), np.zeros(2)
+    places = [(ctypes.c_void_p * len(x))(*(y.ctypes.data for y in x)) for x in (numbers, [result])]
+    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)(code.address("kernel"))
+    assert run(*places, work.ctypes.data, None) == 0
+    assert np.array_equal(result, pp.compile(arm, text, backend="llvm")(*numbers))
