@@ -244,6 +244,13 @@ def test_no_rotors_are_assumed_where_none_can_hide(derived):
     assert derived("mass matrix inverse with rotors").check(pp.examples.puma560()).ok
 
 
+def test_rotors_are_not_assumed_away_where_the_goal_has_some():
+    """M = P - E_psi P E_psi* - K Jm K* on every machine, though M alone hides no rotors."""
+    equation = pp.identity("Riccati equation with rotors")
+    found = pp.derive(equation.left, to=equation.right)
+    assert not found.missing and not found.conditions
+
+
 def test_conditions_are_granted_only_when_asked():
     """tau_bar P tau_bar* = tau_bar P needs a machine without rotors; P may hide some."""
     expression = tau_bar @ P @ tau_bar.T

@@ -65,18 +65,27 @@ def ways_for(
 
 
 def every_way_for(
-    ends: Sequence[Node], granted: Collection[Condition], without: Collection[str] = ()
+    ends: Sequence[Node],
+    granted: Collection[Condition],
+    without: Collection[str] = (),
+    derived: bool = True,
 ) -> list[Way]:
-    """The ways of all known equations, those that follow from others and those of letters too.
+    """The ways of all known equations, those that write letters out too.
 
     A search for the cheapest expression leaves these out: it would find no end. One with a goal
     tries them where the usual ways did not lead there.
+
+    Args:
+        ends: normal forms.
+        granted, without: as `rules.chosen` takes them.
+        derived: whether equations are among them that follow from others.
     """
     equations = (*IDENTITIES.values(), *_said(ends, granted))
     return [
         way
         for equation in equations
         if equation.name not in without and set(equation.conditions) <= set(granted)
+        if derived or not equation.derived
         for way in dict.fromkeys((*_opened_ways(equation), *ways_of(equation)))
     ]
 

@@ -90,7 +90,7 @@ def derive(
         raise InputError(f"bound: expected a whole number above 0, got {bound!r}")
     if goal is not None:
         _check_spaces(start, goal)
-    granted = {*_conditions(assume), *_implied(start), Condition.LINK_AXES}
+    granted = {*_conditions(assume), *_implied(start, goal), Condition.LINK_AXES}
     try:
         return _derived(start, goal, _Task(wanted, barred, granted, bound))
     except RecursionError:
@@ -179,22 +179,23 @@ def _towards(search: Search, opening: _Opening, closing: _Opening, task: _Task) 
     """Steps to a goal: from both ends, to an expression that both lead to.
 
     First by the usual ways, among what is not much dearer. Where that does not lead there, by
-    every way that is known, at any price.
+    every way that is known, at any price: by equations that stand alone, then by all.
     """
-    back = Search(closing.end, search.ways, price, within_reach)
     wide = max(1, task.bound // WIDE)
-    meeting = _met(search, back, [search], [back], task.bound - wide)
-    searches = [search, back]
-    if meeting is None:
-        ways = every_way_for((opening.end, closing.end), task.granted, task.barred)
-        onward = Search(opening.end, ways, price, _at_any_price, task.wanted, every=True)
-        inward = Search(closing.end, ways, price, _at_any_price, every=True)
-        searches += [onward, inward]
-        meeting = _met(onward, inward, [search, onward], [back, inward], wide)
+    forth, home = [search], [Search(closing.end, search.ways, price, within_reach)]
+    meeting = _met(forth, home, max(1, task.bound - 2 * wide))
+    for derived in (False, True):
+        if meeting is None:
+            ends = opening.end, closing.end
+            ways = every_way_for(ends, task.granted, task.barred, derived)
+            forth.append(Search(ends[0], ways, price, _at_any_price, task.wanted, every=True))
+            home.append(Search(ends[1], ways, price, _at_any_price, every=True))
+            meeting = _met(forth, home, wide)
+    searches = [*forth, *home]
     looked_at = sum(x.looked_at for x in searches)
     if meeting is None:
         done = all(x.is_done for x in searches)
-        left_out = frozenset().union(*(x.left_out for x in searches[2:]))
+        left_out = forth[-1].left_out | home[-1].left_out
         return _Way((), closing.start, done, f"`{closing.start}`", left_out, looked_at)
     there, here = meeting
     bridge = _bridge(there.node, here.node)
@@ -203,10 +204,9 @@ def _towards(search: Search, opening: _Opening, closing: _Opening, task: _Task) 
     return _Way(steps, closing.start, True, looked_at=looked_at)
 
 
-def _met(
-    search: Search, back: Search, forth: Sequence[Search], home: Sequence[Search], bound: int
-) -> tuple[Found, Found] | None:
-    """Two searches run in turn, till something was seen from both ends; None if nothing is."""
+def _met(forth: Sequence[Search], home: Sequence[Search], bound: int) -> tuple[Found, Found] | None:
+    """The last searches run in turn, till something was seen from both ends; None if nothing."""
+    search, back = forth[-1], home[-1]
     while True:
         meeting = _meeting(forth, home)
         ahead = [x for x in (search, back) if not x.is_done]
@@ -286,12 +286,16 @@ def _conditions(given: Condition | str | Sequence[Condition | str]) -> list[Cond
     return found
 
 
-def _implied(expression: Node) -> list[Condition]:
-    """An expression in which no rotor can hide is about a machine that has none."""
+def _implied(expression: Node, goal: Node | None) -> list[Condition]:
+    """An expression in which no rotor can hide is about a machine that has none.
+
+    Unless its goal speaks of rotors.
+    """
     records = [x.record for x in letters_of([expression])]
     rotors = op.Jm.record, op.P.record
     hidden = any(x in rotors or x.follows == op.P.name for x in records)
-    return [] if hidden else [Condition.NO_ROTORS]
+    told = goal is not None and op.Jm in letters_of([goal])
+    return [] if hidden or told else [Condition.NO_ROTORS]
 
 
 # -- before the search -------------------------------------------------------------------
