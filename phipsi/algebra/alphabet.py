@@ -15,6 +15,7 @@ asked for, `parse(text, alphabet="closed")`; a user's letters belong to none.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,33 @@ PAPERS = Alphabet("papers", "phipsi.algebra.operators")  # always in force
 FORCE, MOTION = "force", "motion"
 
 
+@dataclass
+class Steps:
+    """What a letter computes: as a matrix, and as statements of a program.
+
+    They are told where the letter is defined, or, for the letters of the papers, by the rooms
+    that know arrays and programs: `lowering.letters` and `lowering.vocabulary`.
+
+    Args:
+        dense: of a `lowering.dense.DenseMachine` and the letter's arguments: its matrix in link
+            axes, `(*batch, rows, columns)`.
+        turned: whether world axes follow by turning it; else `dense` states both.
+        vector: of a `lowering.lower.Lowering` and the letter: the slot of a vector.
+        applied: of these, whether it is A*, and x: the slot of A @ x.
+        block: of these: the slot of the block A(k) of a memoryless letter.
+        inverse: of its inverse, where that is not simply computed from the block.
+        solve: of these and x: the slot of A^-1 @ x.
+    """
+
+    dense: Callable[..., Any] | None = None
+    turned: bool = True
+    vector: Callable[..., Any] | None = None
+    applied: Callable[..., Any] | None = None
+    block: Callable[..., Any] | None = None
+    inverse: Callable[..., Any] | None = None
+    solve: Callable[..., Any] | None = None
+
+
 @dataclass(frozen=True)
 class Letter:
     """What is known of a letter, besides its spaces, its causality and its definition.
@@ -86,9 +114,14 @@ class Letter:
         says: what its definition says.
         printed: where a paper prints its definition wrongly.
 
-    What a search makes of its definition:
-        shorthand: whether it only stands for it, and is unfolded first.
+    What a search and the lowering make of its definition:
+        shorthand: whether it only stands for it, and is unfolded first by a search.
         both_ways: whether it is folded as well as unfolded.
+        kept: whether it has steps of its own, so that no lowering unfolds it.
+        swept: what it is unfolded to instead, where that makes a better sweep.
+
+    What it computes:
+        steps: see `Steps`.
 
     What it costs:
         flops: of the letter times a vector, for a body behind a joint that turns.
@@ -121,6 +154,10 @@ class Letter:
 
     shorthand: bool = False
     both_ways: bool = False
+    kept: bool = False
+    swept: Node | None = None
+
+    steps: Steps = field(default_factory=Steps)
 
     flops: int | None = None
     recursion: tuple[int, bool] | None = None

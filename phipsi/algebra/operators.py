@@ -6,7 +6,8 @@
 Each letter is either primitive (its blocks come from the machine) or defined
 by a formula in terms of others; `symbol.definition` shows it. Free letters
 get their value at evaluation. All that is known of a letter is told here, in the
-call that makes it: `alphabet.Letter` says what each fact is. `docs/notation.md` has
+call that makes it, and by `lowering.letters` and `lowering.vocabulary`, which know arrays and
+programs: `alphabet.Letter` says what each fact is. `docs/notation.md` has
 the table with every author's letter. Where the papers clash, the choice is noted here:
 
     R  composite inertia; r in [001], [004]
@@ -25,7 +26,7 @@ from functools import partial
 
 from phipsi.algebra.alphabet import FORCE, MOTION, PAPERS, Letter
 from phipsi.algebra.node import Bracket, Diagonal, Identity, Node, Opener, Symbol
-from phipsi.algebra.own import define, entered, given, letter
+from phipsi.algebra.own import define, entered, given, primitive
 from phipsi.algebra.show import in_brackets
 from phipsi.algebra.spaces import (
     BASE,
@@ -53,7 +54,7 @@ MEMORYLESS, CAUSAL, ANTICAUSAL, MIXED = (
 INWARD, OUTWARD = True, False  # the way of a recursion
 STEP = 32  # flops of phi(p,k) x
 
-_letter = partial(letter, alphabet=PAPERS)
+_letter = partial(primitive, alphabet=PAPERS)
 _define = partial(define, alphabet=PAPERS)
 _given = partial(given, alphabet=PAPERS)
 
@@ -207,6 +208,7 @@ S_q = _letter(
 phi = _define(
     "phi",
     (I - E_phi).inv,  # [002 (2.9)]
+    kept=True,
     carries=(FORCE, FORCE),
     flops=STEP + 6,
     mechanics="propagation of forces inward through locked joints; phi* of motions outward",
@@ -217,6 +219,7 @@ phi = _define(
 phi_tilde = _define(
     "phi_tilde",
     phi - I,  # [004-I (5.11)]
+    swept=phi @ E_phi,
     both_ways=True,
     flops=STEP + 6,
     mechanics="propagation through locked joints, strictly inward",
@@ -280,6 +283,7 @@ P = _letter(
 D = _define(
     "D",
     H @ P @ H.T + Jm,  # [002 (3.2)]
+    kept=True,
     symmetric=True,
     positive=True,
     articulated=True,
@@ -293,6 +297,7 @@ D = _define(
 G = _define(
     "G",
     P @ H.T @ D.inv,  # [002 (3.2)]
+    kept=True,
     articulated=True,
     carries=(FORCE, None),
     follows="P",
@@ -315,6 +320,7 @@ tau = _define(
 tau_bar = _define(
     "tau_bar",
     I - tau,  # [002 (3.2)]
+    kept=True,
     articulated=True,
     carries=(FORCE, FORCE),
     follows="P",
@@ -351,6 +357,7 @@ E_psi = _define(
 psi = _define(
     "psi",
     (I - E_psi).inv,  # [002 (3.3)]
+    kept=True,
     articulated=True,
     carries=(FORCE, FORCE),
     follows="P",
@@ -363,6 +370,7 @@ psi = _define(
 psi_tilde = _define(
     "psi_tilde",
     psi - I,
+    swept=psi @ E_phi @ tau_bar,
     both_ways=True,
     follows="P",
     flops=STEP + 18,

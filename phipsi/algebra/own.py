@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable
+from dataclasses import fields
 from importlib import import_module
 from inspect import getdoc
 from keyword import iskeyword
 from pickle import PicklingError
 from typing import Any
 
-from phipsi.algebra.alphabet import UNKNOWN, Alphabet, Letter
+from phipsi.algebra.alphabet import UNKNOWN, Alphabet, Letter, Steps
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import BODY, JOINT, SCALAR, Causality, Space, as_space
 from phipsi.errors import InputError, SpaceError
 
 Blocks = Callable[..., Any]
+STEPS = {field.name for field in fields(Steps)}
 
 _STATE = ("q", "v", "axes", "points", "model", "expression", "out")
 ARGUMENTS = {  # of functions that take values of symbols by name
@@ -111,8 +113,8 @@ class MachineLetter(Symbol):
         varies: bool = False,
         record: Letter = UNKNOWN,
     ):
-        fields = (name, source, target, blocks, symmetric, positive, varies, record)
-        self._settle(fields, source, target, Causality.MEMORYLESS)
+        told = (name, source, target, blocks, symmetric, positive, varies, record)
+        self._settle(told, source, target, Causality.MEMORYLESS)
         self.__dict__.update(name=name, arguments=(), definition=None, free=False, record=record)
         self.__dict__.update(blocks=blocks, symmetric=symmetric, positive=positive, varies=varies)
 
@@ -169,7 +171,8 @@ def letter(
         positive: whether blocks are symmetric and have no negative eigenvalue; then nothing
             has to be exchanged when they are factored.
         varies: whether blocks depend on q.
-        causality: of a letter that is more than its blocks.
+        causality: of a letter that is more than blocks: it has no `blocks`, and its facts tell
+            what it computes, `dense=`, `applied=` and the like; see `alphabet.Steps`.
         alphabet: where the letter is found by its name; a user's own is passed to `parse`.
         facts: whatever else is known of it, see `alphabet.Letter`: `mechanics="..."` says what
             it means, `look="cal:M"` how it is printed, `flops=42` what it costs.
@@ -191,9 +194,8 @@ def letter(
     if symmetric and start is not end:
         raise SpaceError(f"{name} cannot be symmetric: it maps {start} to {end}")
     how = {"symmetric": symmetric, "positive": bool(positive), "alphabet": alphabet, **facts}
-    if blocks is None and alphabet is not None:
-        record = Letter(own_name(name), **how)
-        return entered(_kind(record)(name, start, end, causality, record=record))
+    if blocks is None and STEPS & facts.keys():
+        return primitive(name, start, end, causality, **how)
     if blocks is None:
         return lambda function: letter(
             name, source, target, function, varies=varies, causality=causality, **how
@@ -210,8 +212,23 @@ def letter(
         )
     if not facts.get("mechanics"):
         how["mechanics"] = (getdoc(blocks) or "").partition("\n")[0]
-    record, flags = Letter(own_name(name), **how), (symmetric, bool(positive), bool(varies))
+    record, flags = _record(name, **how), (symmetric, bool(positive), bool(varies))
     return entered(MachineLetter(name, start, end, blocks, *flags, record))
+
+
+def primitive(
+    name: str,
+    source: Space,
+    target: Space,
+    causality: Causality = Causality.MEMORYLESS,
+    *,
+    symmetric: bool = False,
+    positive: bool = False,
+    **facts: Any,
+) -> Any:
+    """A letter that is more than blocks: its facts, or a later room, tell what it computes."""
+    record = _record(name, symmetric=symmetric or positive, positive=positive, **facts)
+    return entered(_kind(record)(name, source, target, causality, record=record))
 
 
 def define(name: str, formula: Node, *, alphabet: Alphabet | None = None, **facts: Any) -> Symbol:
@@ -237,7 +254,7 @@ def define(name: str, formula: Node, *, alphabet: Alphabet | None = None, **fact
         raise InputError(
             f"the letter {name}: the space of `{formula}` is open; compose it with an operator"
         )
-    record = _record(name, alphabet, facts)
+    record = _record(name, alphabet=alphabet, **facts)
     what = name, formula.source, formula.target, formula.causality
     return entered(_kind(record)(*what, definition=formula, record=record))
 
@@ -252,7 +269,7 @@ def given(
     **facts: Any,
 ) -> Symbol:
     """A letter whose value is passed at evaluation; see `operators.operator` and `.vector`."""
-    record = _record(name, alphabet, facts)
+    record = _record(name, alphabet=alphabet, **facts)
     return entered(Symbol(name, source, target, causality, free=True, record=record))
 
 
@@ -263,9 +280,13 @@ def entered(symbol: Symbol) -> Any:
     return symbol
 
 
-def _record(name: str, alphabet: Alphabet | None, facts: dict[str, Any]) -> Letter:
+def _record(name: str, **facts: Any) -> Letter:
+    """The record of a letter; that of an unknown one where nothing is told of it."""
     own_name(name)
-    return Letter(name, alphabet, **facts) if facts or alphabet is not None else UNKNOWN
+    if not any(facts.values()):
+        return UNKNOWN
+    steps = Steps(**{step: facts.pop(step) for step in STEPS & facts.keys()})
+    return Letter(name, steps=steps, **facts)
 
 
 def _kind(record: Letter) -> type[Symbol]:

@@ -33,7 +33,7 @@ from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Causality, S
 from phipsi.algebra.walk import made_of, walk
 from phipsi.errors import InputError, SolveError, name_choices
 from phipsi.lowering.inputs import Inputs, in_blocks
-from phipsi.lowering.letters import LETTERS, Kinematics, star
+from phipsi.lowering.letters import Kinematics, letter_matrix, star
 from phipsi.lowering.own import own_matrix
 from phipsi.lowering.riccati import articulated_of
 from phipsi.lowering.watch import inverse_or_none
@@ -164,7 +164,7 @@ class DenseMachine:
             if formula is None:
                 return articulated_of(self, node.arguments[0])
             return self.matrix(formula)
-        return LETTERS[node.name](self, *node.arguments)
+        return letter_matrix(self, node)
 
     @_evaluate.register
     def _(self, node: Identity) -> np.ndarray:

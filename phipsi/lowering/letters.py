@@ -8,7 +8,6 @@ The letter X itself is what turns, so it has no turn left to do in world axes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 VELOCITY = np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])  # [omega; v] -> [0; v]
 SPATIAL = len(VELOCITY)  # size of the base's and of a point's block; a body brings its own
 PLACE = 12  # size of a pose: nine numbers of R, three of the origin
-
-LETTERS: dict[str, Callable[..., np.ndarray]] = {}
 
 
 class Kinematics:
@@ -81,24 +78,27 @@ class Kinematics:
 
 
 def letter(symbol: Symbol, turned: bool = True) -> Callable:
-    """Register the link-axes meaning of a letter; world axes follow by turning it.
+    """Have the record of a letter know its link-axes meaning; world axes follow by turning it.
 
     Where `turned` is false, the function knows the axes and states both meanings.
     """
 
-    def register(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-        @wraps(function)
-        def meaning(m: DenseMachine, *arguments: Any) -> np.ndarray:
-            link = function(m, *arguments)
-            if m.axes == "link" or not turned:
-                return link
-            left, right = (_turn(m, space, arguments) for space in (symbol.target, symbol.source))
-            return left @ link @ star(right)
-
-        LETTERS[symbol.name] = meaning
+    def tell(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        symbol.record.steps.dense, symbol.record.steps.turned = function, turned
         return function
 
-    return register
+    return tell
+
+
+def letter_matrix(m: DenseMachine, symbol: Symbol) -> np.ndarray:
+    """The matrix of a primitive letter, in the axes asked for."""
+    steps, arguments = symbol.record.steps, symbol.arguments
+    assert steps.dense is not None, f"no dense meaning for {symbol}"
+    link: np.ndarray = steps.dense(m, *arguments)
+    if m.axes == "link" or not steps.turned:
+        return link
+    left, right = (_turn(m, space, arguments) for space in (symbol.target, symbol.source))
+    return left @ link @ star(right)
 
 
 # -- the machine -----------------------------------------------------------------------

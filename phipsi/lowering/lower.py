@@ -20,8 +20,9 @@ In which loop a statement runs is not decided here but in `schedule`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
+from typing import Any
 
 from phipsi.algebra.node import (
     Bracket,
@@ -64,6 +65,8 @@ from phipsi.lowering.program import (
     home_of,
 )
 from phipsi.lowering.structure import (
+    UNIT_BLOCK,
+    UNIT_VECTOR,
     balanced,
     is_memoryless,
     is_pointwise,
@@ -80,7 +83,6 @@ from phipsi.lowering.writer import NUMBER, Writer
 VECTOR_OF = {space: Shape(space) for space in (BODY, JOINT, POINTS, BASE, COORDINATES, POSE)}
 SQUARE = Shape(BODY, BODY, symmetric=True)
 LONG = 20  # factors of a product that are lowered at once
-UNIT = "unit_vector"  # the letter e_j of a space of the user's; see `matrices`
 BRACKET_STEPS = {"S": "cross_force", "cross": "cross_motion", "Q": "cross_adjoint"}
 
 
@@ -181,10 +183,10 @@ class Lowering(Writer, ABC):
             step = "own_vector_of_q" if node.varies else "own_vector"
             options = (node, self._kinds(node)[0])
             return self.emit(step, (), Shape(node.target), options, name=node.name)
-        make = VECTOR_LETTERS.get(node.name)
+        make = node.record.steps.vector
         if make is None:
             raise AssertionError(f"no step for the vector {node}")
-        return make(self, node)
+        return _slot(make(self, node))
 
     def _given(self, node: Symbol) -> Slot:
         space = node.target
@@ -212,7 +214,7 @@ class Lowering(Writer, ABC):
             case Symbol() if node.free:
                 return self.emit("given", (), NUMBER, (node, ""), domain=WORLD, name=node.name)
             case Symbol():
-                return VECTOR_LETTERS[node.name](self, node)
+                return self._vector_letter(node)
             case Identity():
                 return self.emit("one", (), NUMBER, domain=WORLD)
             case Sum():
@@ -288,12 +290,12 @@ class Lowering(Writer, ABC):
                 return self._apply_block(head, rest)
             case _:
                 raise AssertionError(f"no step for {head}")
-        apply = OPERATOR_LETTERS.get(letter.name)
         if letter.free and is_dense(letter.source, letter.target):
             return self._apply_dense(letter, star, rest)
-        if letter.free or isinstance(letter, MachineLetter) or apply is None:
+        apply = letter.record.steps.applied
+        if apply is None:
             return self._apply_block(head, rest)
-        return apply(self, letter, star, rest)
+        return _slot(apply(self, letter, star, rest))
 
     def _apply_block(self, head: Node, rest: Node) -> Slot:
         """y(k) = A(k) x(k) with the block A(k) itself."""
@@ -312,7 +314,7 @@ class Lowering(Writer, ABC):
         A = self.block(letter)
         start, end = (letter.target, letter.source) if star else (letter.source, letter.target)
         shape = Shape(self._held_as(end))
-        if isinstance(rest, Symbol) and rest.name == UNIT and not rest.free:
+        if isinstance(rest, Symbol) and rest.record is UNIT_VECTOR.record:
             (i,) = rest.arguments
             return self.emit("row" if star else "column", (A,), shape, (i,))
         x = self.vector(rest)
@@ -323,8 +325,9 @@ class Lowering(Writer, ABC):
     def _apply_inverse(self, head: Inverse, rest: Node) -> Slot:
         """A^-1 x: by small blocks, by a recursion, or by a dense matrix of a small space."""
         operand = head.children[0]
-        if isinstance(operand, Symbol) and operand.name in SOLVE_LETTERS and not operand.free:
-            return SOLVE_LETTERS[operand.name](self, operand, rest)
+        solve = operand.record.steps.solve if isinstance(operand, Symbol) else None
+        if solve is not None:
+            return _slot(solve(self, operand, rest))
         if is_memoryless(operand) or operand.target is POSE:
             return self._apply_block(head, rest)
         if is_small(head.target):
@@ -380,7 +383,7 @@ class Lowering(Writer, ABC):
         """Columns where a column's unit appears; else bodies."""
         symbols = [x for x in walk(node) if isinstance(x, Symbol)]
         domains = [self._vectors[x].domain for x in symbols if x in self._vectors]
-        units = [x for x in symbols if x.name == "unit" and not x.free and x.arguments]
+        units = [x for x in symbols if x.record is UNIT_BLOCK.record]
         domains += [Domain("column", x.arguments[0]) for x in units]
         walking = [x for x in domains if x.kind == "column"]
         return reduce(self._meet, walking, BODIES)
@@ -441,7 +444,9 @@ class Lowering(Writer, ABC):
                 options = (node, *self._kinds(node))
                 return self.emit(step, (), shape, options, name=node.name)
             case Symbol():
-                return BLOCK_LETTERS[node.name](self, node)
+                if node.record.steps.block is None:
+                    raise AssertionError(f"no step for the blocks of {node}")
+                return _slot(node.record.steps.block(self, node))
         raise AssertionError(f"no block for {type(node).__name__}")
 
     def _given_block(self, letter: Symbol) -> Slot:
@@ -458,8 +463,9 @@ class Lowering(Writer, ABC):
         if is_small(operand.target) and not is_pointwise(operand):
             options = (is_positive(operand), self._as_typed(operand))
             return self.emit("dense_inverse", (self.assemble(operand),), shape, options)
-        if isinstance(operand, Symbol) and operand.name in INVERSE_LETTERS:
-            return INVERSE_LETTERS[operand.name](self, operand)
+        invert = operand.record.steps.inverse if isinstance(operand, Symbol) else None
+        if invert is not None:
+            return _slot(invert(self, operand))
         step = "symmetric_inverse" if is_positive(operand) else "general_inverse"
         return self.emit(step, (self.block(operand),), shape, (self._as_typed(operand),))
 
@@ -499,10 +505,7 @@ def block_shape(node: Node) -> Shape:
     return Shape(node.target, node.source, is_symmetric(node))
 
 
-# -- letters -----------------------------------------------------------------------------
-
-VECTOR_LETTERS: dict[str, Callable[[Lowering, Symbol], Slot]] = {}
-OPERATOR_LETTERS: dict[str, Callable[[Lowering, Symbol, bool, Node], Slot]] = {}
-BLOCK_LETTERS: dict[str, Callable[[Lowering, Symbol], Slot]] = {}
-INVERSE_LETTERS: dict[str, Callable[[Lowering, Symbol], Slot]] = {}
-SOLVE_LETTERS: dict[str, Callable[[Lowering, Symbol, Node], Slot]] = {}
+def _slot(made: Any) -> Slot:
+    """What the steps of a letter made."""
+    assert isinstance(made, Slot)
+    return made

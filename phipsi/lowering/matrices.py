@@ -30,10 +30,11 @@ from phipsi.errors import LoweringError
 from phipsi.lowering import recursions
 from phipsi.lowering.covariance import DUAL
 from phipsi.lowering.factor import split_strict
-from phipsi.lowering.lower import UNIT, Lowering
+from phipsi.lowering.lower import Lowering
 from phipsi.lowering.program import BODIES, WORLD, Columns, Domain, Effect, Shape, Slot
 from phipsi.lowering.sides import Side, points_of
 from phipsi.lowering.structure import (
+    UNIT_VECTOR,
     find_cut,
     is_memoryless,
     is_own,
@@ -143,7 +144,7 @@ def each(space: Space) -> range:
 
 def unit_vector(space: Space, j: int) -> Symbol:
     """e_j of a space of the user's."""
-    return Symbol(UNIT, SCALAR, space, arguments=(j,))
+    return Symbol(UNIT_VECTOR.name, SCALAR, space, arguments=(j,), record=UNIT_VECTOR.record)
 
 
 Kinds = tuple[str, str]  # of the target and of the source, where they are body space

@@ -33,8 +33,8 @@ from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Causality, Space
 from phipsi.errors import PhipsiError
 from phipsi.lowering.program import Effect, Origin, Slot, Statement
-from phipsi.lowering.settle import P_PLUS, known_propagator
-from phipsi.lowering.structure import transposed
+from phipsi.lowering.settle import known_propagator
+from phipsi.lowering.structure import INNER, P_PLUS, transposed
 from phipsi.lowering.visitor import FORMULAS
 
 
@@ -94,14 +94,11 @@ def upsilon_of(E: Node | None, W: Node, F: Node | None) -> Node:
 
 
 ARTICULATED = {letter.name: letter for letter in (op.P, op.D, op.G, op.tau_bar)}
-INTERNAL = {"P_plus", "composite", "carried", "carried_to_base", "loaded", "unit", "axis"}
 
 
 def is_internal(letter: Node) -> bool:
     """Whether a letter is one that only the lowering knows; a user's may have the same name."""
-    if not isinstance(letter, Symbol) or isinstance(letter, MachineLetter):
-        return False
-    return letter.name in INTERNAL and not letter.free and letter.definition is None
+    return isinstance(letter, Symbol) and letter.record.alphabet is INNER
 
 
 def _publish(solutions: Mapping[Node, Node], memo: dict[Node, Node]) -> Callable[[Node], Node]:
@@ -121,9 +118,11 @@ def _publish(solutions: Mapping[Node, Node], memo: dict[Node, Node]) -> Callable
             family = node.arguments[0]
             N = None if family.N is None else public(family.N)
             other = Family(public(family.L), public(family.E), public(family.W), N)
-            if node.name == P_PLUS.name:
+            if node.record is P_PLUS.record:
                 return other.letter(op.tau_bar) @ other.letter(op.P)
             return other.letter(ARTICULATED[node.name])
+        if node.record.alphabet is not INNER:
+            return None
         match node.name, node.arguments:
             case "unit", _:
                 return Identity(node.target)
@@ -202,7 +201,7 @@ def _passed(G: Node | None, L_star: Node | None) -> Node | None:
     """tau_bar of a gain: the letter of its family, or I - G L."""
     if G is None or L_star is None:
         return None
-    if isinstance(G, Symbol) and G.name == op.G.name and not G.free:
+    if isinstance(G, Symbol) and G.record is op.G.record:
         family = family_of(G)
         if transposed(family.L) == L_star:
             return family.letter(op.tau_bar)

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from functools import reduce
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.alphabet import FORCE, MOTION, Letter
 from phipsi.algebra.families import MASS, Family, family_of
 from phipsi.algebra.node import (
     Diagonal,
@@ -45,6 +44,7 @@ from phipsi.algebra.spaces import (
 )
 from phipsi.errors import LoweringError, SolveError
 from phipsi.lowering.structure import (
+    P_PLUS,
     is_memoryless,
     is_pointwise,
     is_small,
@@ -63,12 +63,6 @@ MEMORYLESS, CAUSAL, ANTICAUSAL, MIXED = (
     Causality.ANTICAUSAL,
     Causality.MIXED,
 )
-
-UNFOLDED = {  # letters that read better, for a sweep, than by their definition
-    op.phi_tilde: op.phi @ op.E_phi,
-    op.psi_tilde: op.psi @ op.E_phi @ op.tau_bar,
-}
-KEPT = {op.phi, op.psi, op.D, op.G, op.tau_bar}
 
 
 # -- families --------------------------------------------------------------------------
@@ -118,9 +112,9 @@ def settle(node: Node, plain: bool = True, memo: dict[Node, Node] | None = None)
 def _settle(node: Node, visit: Callable[[Node], Node], plain: bool) -> Node:
     match node:
         case Symbol():
-            if node in UNFOLDED:
-                return visit(UNFOLDED[node])
-            if node.definition is None or node in KEPT:
+            if node.record.swept is not None:
+                return visit(node.record.swept)
+            if node.definition is None or (node.record.kept and not node.arguments):
                 return node
             return visit(node.definition)
         case Transpose():
@@ -171,13 +165,13 @@ PLAIN_PAIRS = {  # where no joint follows another
     (op.S_q, op.S_q.T): Identity(JOINT),
     (op.S_q.T, op.S_q): Identity(COORDINATES),
 }
-P_PLUS = Symbol(  # tau_bar P, which has zeros that tau_bar and P have not
-    "P_plus", BODY, BODY, record=Letter("P_plus", symmetric=True, carries=(FORCE, MOTION))
-)
 
 
 def _relieved(node: Node) -> Node:
-    """Each tau_bar @ P, and each P @ tau_bar*, as the one symmetric operator it is."""
+    """Each tau_bar @ P, and each P @ tau_bar*, as the one symmetric operator it is.
+
+    It has zeros that tau_bar and P have not.
+    """
     factors = list(node.factors)
     for i in range(len(factors) - 1):
         left, right = factors[i : i + 2]

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 
 from phipsi.algebra import operators as op
 from phipsi.algebra import stars
+from phipsi.algebra.alphabet import FORCE, MOTION, Alphabet
 from phipsi.algebra.node import (
     Diagonal,
     Identity,
@@ -27,8 +28,23 @@ from phipsi.algebra.node import (
     scale,
     transpose,
 )
-from phipsi.algebra.own import MachineLetter
-from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, Causality, Space
+from phipsi.algebra.own import primitive
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Causality, Space
+
+# -- letters that only the lowering knows; what they compute is in `vocabulary` ----------
+
+INNER = Alphabet("lowering", __name__)
+_inner = partial(primitive, alphabet=INNER)
+
+P_PLUS = _inner("P_plus", BODY, BODY, symmetric=True, carries=(FORCE, MOTION))  # tau_bar P
+COMPOSITE = _inner("composite", BODY, BODY, of="E, W, F")  # R = W + blockdiag(E R F*)
+CARRIED = _inner("carried", BODY, BODY, of="E, W, F")  # blockdiag(E W F*)
+CARRIED_TO_BASE = _inner("carried_to_base", BASE, BASE, of="W")  # E* W E
+LOADED = _inner("loaded", BODY, BODY, of="B, A")  # B A B*; see `load_points`
+AXIS = _inner("axis", SCALAR, BODY, of="i, a", carries=(MOTION, None))  # H*(i) e_a at body i
+UNIT_BLOCK = _inner("unit", SCALAR, BODY, of="columns")  # I where each column starts
+UNIT_VECTOR = _inner("unit_vector", SCALAR, SCALAR, of="j")  # e_j of a space of the user's
+
 
 # -- stars -----------------------------------------------------------------------------
 
@@ -41,17 +57,17 @@ def transposed(node: Node) -> Node:
 def _star_of_letter(letter: Symbol) -> Node:
     if letter.record.symmetric:
         return letter
-    if letter.free or isinstance(letter, MachineLetter):
+    if letter.record.alphabet is not INNER:
         return transpose(letter)
-    match letter.name:
-        case "composite" | "carried":  # of (E, W, F); see `words`
-            E, W, F = letter.arguments
-            return Symbol(letter.name, BODY, BODY, arguments=(F, transposed(W), E))
-        case "carried_to_base":
-            return Symbol(letter.name, BASE, BASE, arguments=(transposed(letter.arguments[0]),))
-        case "loaded":  # B A B*; see `load_points`
-            B, A = letter.arguments
-            return Symbol(letter.name, BODY, BODY, arguments=(B, transposed(A)))
+    match letter.name, letter.arguments:
+        case "composite", (E, W, F):
+            return COMPOSITE(F, transposed(W), E)
+        case "carried", (E, W, F):
+            return CARRIED(F, transposed(W), E)
+        case "carried_to_base", (W,):
+            return CARRIED_TO_BASE(transposed(W))
+        case "loaded", (B, A):
+            return LOADED(B, transposed(A))
     return transpose(letter)
 
 
@@ -134,7 +150,7 @@ def _reads_alike(node: Node) -> bool:
             return bool(mirrored) and (not odd or is_symmetric(factors[middle]))
         case Symbol() if node.record.symmetric:
             return True
-        case Symbol() if node.name == "loaded" and node.arguments:
+        case Symbol() if node.record is LOADED.record:
             return is_symmetric(node.arguments[1])
         case _:
             return False
@@ -278,6 +294,5 @@ def load_points(factors: Sequence[Node]) -> tuple[Node, ...]:
         ):
             continue
         A = reduce(compose, (Identity(POINTS), *factors[i + 1 : j]))
-        loaded = Symbol("loaded", BODY, BODY, arguments=(B, A))
-        return load_points((*factors[:i], loaded, *factors[j + 1 :]))
+        return load_points((*factors[:i], LOADED(B, A), *factors[j + 1 :]))
     return factors

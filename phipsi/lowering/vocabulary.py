@@ -1,7 +1,7 @@
 """What each letter of the algebra does to a vector, and its blocks, as statements.
 
 The dense meaning of the same letters is in `letters.py`; tests hold the two
-against each other. A letter registers what it needs of
+against each other. Both tell the letter's record, `algebra.alphabet.Steps`:
 
     vector      the slot of a letter that is a vector
     applied     A @ x or A* @ x
@@ -14,20 +14,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.alphabet import MOTION, Letter
 from phipsi.algebra.families import family_of
 from phipsi.algebra.node import Bracket, Node, Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR
 from phipsi.errors import LoweringError
 from phipsi.lowering import recursions
 from phipsi.lowering.lower import (
-    BLOCK_LETTERS,
-    INVERSE_LETTERS,
-    OPERATOR_LETTERS,
-    SOLVE_LETTERS,
     SQUARE,
-    UNIT,
-    VECTOR_LETTERS,
     VECTOR_OF,
     Lowering,
 )
@@ -42,8 +35,18 @@ from phipsi.lowering.program import (
     Shape,
     Slot,
 )
-from phipsi.lowering.settle import P_PLUS, settle
-from phipsi.lowering.structure import is_symmetric
+from phipsi.lowering.settle import settle
+from phipsi.lowering.structure import (
+    AXIS,
+    CARRIED,
+    CARRIED_TO_BASE,
+    COMPOSITE,
+    LOADED,
+    P_PLUS,
+    UNIT_BLOCK,
+    UNIT_VECTOR,
+    is_symmetric,
+)
 from phipsi.lowering.writer import NUMBER
 
 F = TypeVar("F", bound=Callable)
@@ -52,36 +55,39 @@ ARROW = Shape(BODY, JOINT)  # of H*, G and the like
 
 
 def vector(*letters: Symbol) -> Callable[[F], F]:
-    """Register the slot of a vector letter."""
-    return _register(VECTOR_LETTERS, letters)
+    """The slot of a vector letter."""
+    return _tell("vector", letters)
 
 
 def applied(*letters: Symbol) -> Callable[[F], F]:
-    """Register A @ x, or A* @ x if `star`."""
-    return _register(OPERATOR_LETTERS, letters)
+    """A @ x, or A* @ x if `star`."""
+    return _tell("applied", letters)
 
 
 def block(*letters: Symbol) -> Callable[[F], F]:
-    """Register the blocks of a memoryless letter."""
-    return _register(BLOCK_LETTERS, letters)
+    """The blocks of a memoryless letter."""
+    return _tell("block", letters)
 
 
 def inverse(*letters: Symbol) -> Callable[[F], F]:
-    """Register the inverse blocks of a memoryless letter."""
-    return _register(INVERSE_LETTERS, letters)
+    """The inverse blocks of a memoryless letter."""
+    return _tell("inverse", letters)
 
 
 def solved(*letters: Symbol) -> Callable[[F], F]:
-    """Register A^-1 @ x of a memoryless letter."""
-    return _register(SOLVE_LETTERS, letters)
+    """A^-1 @ x of a memoryless letter."""
+    return _tell("solve", letters)
 
 
-def _register(table: dict, letters: tuple[Symbol, ...]) -> Callable[[F], F]:
-    def register(function: F) -> F:
-        table.update({letter.name: function for letter in letters})
+def _tell(step: str, letters: tuple[Symbol, ...]) -> Callable[[F], F]:
+    """Have records of letters know a step."""
+
+    def tell(function: F) -> F:
+        for letter in letters:
+            setattr(letter.record.steps, step, function)
         return function
 
-    return register
+    return tell
 
 
 # -- the machine -----------------------------------------------------------------------
@@ -249,7 +255,7 @@ def _(low: Lowering, letter: Symbol) -> Slot:
     return low.emit("axes_matrix", (low.vector(op.pose),), shape, domain=there)
 
 
-@block(Symbol("loaded", BODY, BODY))
+@block(LOADED)
 def _(low: Lowering, letter: Symbol) -> Slot:
     """B A B*: the sum over the points of a body."""
     B, A = letter.arguments
@@ -348,13 +354,13 @@ def _(low: Lowering, letter: Symbol) -> Slot:
     return recursions.upsilon(low, E_psi, op.H.T @ op.D.inv @ op.H, E_psi)
 
 
-@block(Symbol("composite", BODY, BODY))
+@block(COMPOSITE)
 def _(low: Lowering, letter: Symbol) -> Slot:
     """R = W + blockdiag(E R F*)."""
     return recursions.composite(low, *letter.arguments)
 
 
-@block(Symbol("carried_to_base", BASE, BASE))
+@block(CARRIED_TO_BASE)
 def _(low: Lowering, letter: Symbol) -> Slot:
     """E* W E: of the roots, at the base."""
     W = low.block(letter.arguments[0])
@@ -363,7 +369,7 @@ def _(low: Lowering, letter: Symbol) -> Slot:
     return low.emit("block_to_base", arguments, shape, effect=Effect.GATHER)
 
 
-@block(Symbol("carried", BODY, BODY))
+@block(CARRIED)
 def _(low: Lowering, letter: Symbol) -> Slot:
     """blockdiag(E W F*)."""
     E, W, F = letter.arguments
@@ -373,10 +379,7 @@ def _(low: Lowering, letter: Symbol) -> Slot:
 # -- sensitivities ---------------------------------------------------------------------
 
 
-AXIS = Letter("axis", carries=(MOTION, None))
-
-
-@vector(Symbol("axis", SCALAR, BODY))
+@vector(AXIS)
 def _(low: Lowering, letter: Symbol) -> Slot:
     """H*(i) e_a at body i, zero elsewhere."""
     return low.emit("axis", (recursions.joint_map(low),), VECTOR_OF[BODY], letter.arguments)
@@ -384,10 +387,11 @@ def _(low: Lowering, letter: Symbol) -> Slot:
 
 def _pick_off(letter: Symbol) -> Node:
     """HH, HH_s, HH_delta as S[h], h the axis turned outward [000 (2.12), (2.13)]."""
-    at_joint = Symbol("axis", SCALAR, BODY, arguments=letter.arguments, record=AXIS)
+    at_joint = AXIS(*letter.arguments)
     turned = (op.I - op.S.T).inv @ at_joint
-    which = {"HH_delta": at_joint, "HH": turned, "HH_s": turned - at_joint}
-    return Bracket("S", settle(which[letter.name]))
+    which = {op.HH_delta: at_joint, op.HH: turned, op.HH_s: turned - at_joint}
+    (chosen,) = (x for one, x in which.items() if one.record is letter.record)
+    return Bracket("S", settle(chosen))
 
 
 @applied(op.HH, op.HH_s, op.HH_delta)
@@ -448,14 +452,14 @@ def _(low: Lowering, letter: Symbol) -> Slot:
     return low.emit("add", (moving, welded), NUMBER)
 
 
-@vector(Symbol(UNIT, BODY, BODY))
+@vector(UNIT_VECTOR)
 def _(low: Lowering, letter: Symbol) -> Slot:
     """e_j of a space of the user's."""
     options = (letter.target, *letter.arguments)
-    return low.emit(UNIT, (), Shape(letter.target), options, domain=WORLD)
+    return low.emit(UNIT_VECTOR.name, (), Shape(letter.target), options, domain=WORLD)
 
 
-@vector(Symbol("unit", BODY, BODY))
+@vector(UNIT_BLOCK)
 def _(low: Lowering, letter: Symbol) -> Slot:
     """The unit block of a column, where the column starts."""
     (columns,) = letter.arguments
@@ -465,4 +469,5 @@ def _(low: Lowering, letter: Symbol) -> Slot:
 
 def unit(columns: Columns) -> Symbol:
     """The vector that is the identity where each column starts, zero elsewhere."""
-    return Symbol("unit", op.beta.source, columns.space, arguments=(columns,))
+    what = UNIT_BLOCK.name, SCALAR, columns.space
+    return Symbol(*what, arguments=(columns,), record=UNIT_BLOCK.record)

@@ -36,6 +36,9 @@ from phipsi.algebra.spaces import BASE, BODY, POINTS, SCALAR, Causality, Space
 from phipsi.errors import LoweringError
 from phipsi.lowering.settle import freed, locked
 from phipsi.lowering.structure import (
+    CARRIED,
+    CARRIED_TO_BASE,
+    COMPOSITE,
     STEPS,
     find_cut,
     is_memoryless,
@@ -179,12 +182,12 @@ def composite(E: Node, W: Node, F: Node) -> Symbol:
     """R = W + blockdiag(E R F*)."""
     if (op.E_phi, op.M, op.E_phi) == (E, W, F):
         return op.R
-    return Symbol("composite", BODY, BODY, arguments=(E, W, F))
+    return COMPOSITE(E, W, F)
 
 
 def carried(E: Node, W: Node, F: Node) -> Symbol:
     """blockdiag(E W F*)."""
-    return Symbol("carried", BODY, BODY, arguments=(E, W, F))
+    return CARRIED(E, W, F)
 
 
 # -- reduction -------------------------------------------------------------------------
@@ -297,7 +300,7 @@ def _meet(word: Word, start: int, left: Node, W: Node, right: Node, stop: int) -
 def _meet_at_base(left: Node, star: Node, W: Node, put: Callable[..., Word]) -> list[Word]:
     """Where one side ends at the base: nothing outboard of the base is inboard of a body."""
     if left.target is BASE and star.target is BASE:
-        return [put(Symbol("carried_to_base", BASE, BASE, arguments=(W,)))]
+        return [put(CARRIED_TO_BASE(W))]
     if left.target is BASE:  # E* W (I - F)^-* = E* W: the base is inboard of all
         return [] if is_step(star) else [put(left, W)]
     return [] if is_step(left) else [put(W, transposed(star))]

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from phipsi.algebra.alphabet import Letter
+from phipsi.algebra.alphabet import Letter, Steps
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import Node
 from phipsi.algebra.own import MachineLetter
@@ -60,12 +60,21 @@ def _parts(x: Any, known: dict[Node, bytes]) -> Parts:
     if isinstance(x, Enum):
         return (type(x).__name__, x.name)
     if isinstance(x, Letter):
-        return ("letter", None if x.alphabet is None else x.alphabet.name, x.name)
+        return _record_parts(x)
     if isinstance(x, Family):
         return ("family", *(_parts(y, known) for y in (x.L, x.E, x.W, x.N)))
     if isinstance(x, Point):
         return ("point", x.frame, x.position)
     return x
+
+
+def _record_parts(x: Letter) -> Parts:
+    """A letter of ours by its name, for our sources are in every key; of others what they say."""
+    if x.alphabet is not None and x.alphabet.module.startswith("phipsi."):
+        return ("letter", x.alphabet.name, x.name)
+    if x.steps != Steps():
+        raise TypeError("nobody knows what a function of another module computes")
+    return ("letter", None, x.name, x.symmetric, x.positive, x.orthogonal, x.carries)
 
 
 def of_blocks(expressions: tuple[Node, ...], model: Model) -> Parts:
