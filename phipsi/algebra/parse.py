@@ -14,6 +14,8 @@ def parse(
     text: str,
     symbols: Mapping[str, Node] | Iterable[Symbol] = (),
     notation: str | None = None,
+    *,
+    alphabet: str | None = None,
 ) -> Node:
     r"""The expression that a text says, in the notation of the papers, of Python or of LaTeX.
 
@@ -24,9 +26,12 @@ def parse(
 
     Args:
         text: an expression, on one line or several.
-        symbols: your own letters: a list of symbols, or expressions by name.
+        symbols: your own letters: a list of symbols, or expressions by name. They come before
+            letters of the papers that have the same name.
         notation: of one paper: "000", "001", "002", "003", "004-I" or "004-II"; letters that
             papers use differently, as Lambda, Phi, Psi, L and T', are then read as it means them.
+        alphabet: whose letters are known besides those of the papers, and before them; see
+            `phipsi.algebra.alphabet`.
 
     Returns:
         The expression.
@@ -50,7 +55,7 @@ def parse(
     if isinstance(text, str):
         _refuse_daggers(text)
     try:
-        return Parser(text, Names(symbols, notation=checked_notation(notation))).whole()
+        return Parser(text, Names(symbols, alphabet, checked_notation(notation))).whole()
     except SpaceError as error:
         for pattern, hint in HINTS:
             if re.search(pattern, text):

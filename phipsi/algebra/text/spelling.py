@@ -43,8 +43,7 @@ ACCENTS = {
 MARKS = {signs[0]: accent for accent, signs in ACCENTS.items()}
 STYLES = {"cal": "mathcal", "bb": "mathbb"}
 
-_SCRIPT = {"E": "ℰ", "M": "ℳ", "H": "ℋ", "S": "𝒮", "Q": "𝒬", "C": "𝒞"}
-_DOUBLE = {"H": "ℍ", "S": "𝕊"}
+_CALLED = {"cal": "SCRIPT CAPITAL ", "bb": "DOUBLE-STRUCK CAPITAL "}  # by Unicode
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def _spell_sign(sign: str) -> str:
     if sign.isascii():
         return sign
     called = unicodedata.name(sign, "")
-    for style, word in (("cal", "SCRIPT CAPITAL "), ("bb", "DOUBLE-STRUCK CAPITAL ")):
+    for style, word in _CALLED.items():
         if word in called:
             return f"{style}:{called[-1]}"
     parts = normalize("NFKD", sign)
@@ -161,9 +160,19 @@ def _numbered(part: str) -> tuple[str, str]:
 def _letter(part: str) -> str:
     style, _, letter = part.rpartition(":")
     if style:
-        return (_SCRIPT if style == "cal" else _DOUBLE).get(letter, letter)
+        return _styled(style, letter)
     word, digits = _numbered(part)
     return BY_NAME[word] + digits if word in BY_NAME else part
+
+
+def _styled(style: str, letter: str) -> str:
+    """A script or double-struck capital: some have a place of their own among the signs."""
+    for where in ("", "MATHEMATICAL "):
+        try:
+            return unicodedata.lookup(f"{where}{_CALLED[style]}{letter}")
+        except KeyError:
+            continue
+    return letter
 
 
 def _command(part: str) -> str:
