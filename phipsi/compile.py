@@ -57,11 +57,7 @@ from phipsi.lowering.rewrite import rewrite as rewrite_by_identities
 from phipsi.lowering.schedule import schedule
 from phipsi.lowering.settle import settle
 from phipsi.lowering.verify import verify
-from phipsi.lowering.watch import SINGULAR as SINGULAR  # for the rooms above
-from phipsi.lowering.watch import inverse_or_none as inverse_or_none
-from phipsi.model.configuration import check_array as check_array  # for the rooms above
 from phipsi.model.model import Model
-from phipsi.model.model import Point as Point  # for the rooms above
 
 if TYPE_CHECKING:
     from phipsi.backends.job import Computation

@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Any
 
 from phipsi.algebra.node import Node
-from phipsi.compile import Point, check_model, compile, make_code
+from phipsi.compile import check_model, compile, make_code
 from phipsi.errors import InputError, name_choices
 from phipsi.function.exported import exported, solvable
-from phipsi.model.model import Model
+from phipsi.model.model import Model, Point
 
 # Where each target is: a module with `export(computation, model, name, **options)`.
 TARGETS = {name: f"phipsi.backends.exports.{name}" for name in ("casadi", "jax", "sympy", "torch")}

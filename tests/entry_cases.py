@@ -3,7 +3,7 @@
 import numpy as np
 from hand_kernels import kernel_text, make_plan, target, twice_plus_first
 
-from phipsi.backends.entry import make_entry
+from phipsi.backends.entry import Callers, make_entry
 from phipsi.backends.gufunc import Plan
 from phipsi.backends.llvm import Target, compile_module
 
@@ -24,6 +24,8 @@ BATCHES = (1, 2, 7, 8, 9, 33, 100)
 def entry_of(plan, name="entry", doc="", kernel=None, **more):
     given = {"work": 0, "tables": 0, "target": Target.host(), **more}
     kernel = plan.keep.address("single") if kernel is None else kernel
+    names = more.pop("names", None) or tuple(f"x{i}" for i in range(len(plan.inputs)))
+    given = {"inputs": names, "callers": Callers(names), **given}
     return make_entry(plan, kernel, name=name, doc=doc, **given)
 
 

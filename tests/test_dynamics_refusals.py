@@ -236,12 +236,9 @@ def test_singular_machine_with_a_follower():
     builder.add_body("c", "b", joints.Revolute(joints.X), position=(1, 0, 0))
     builder.add_body("d", "c", joints.Revolute(joints.Y), mimic=("c_joint", 2.0, 0.0))
     model = builder.build()
-    message = refusal("mass_matrix_inverse", model, pp.SolveError)
-    assert message.startswith("the mass matrix is singular: nothing resists some motion")
-    message = refusal("operational_compliance", model, pp.SolveError)
-    assert message.startswith("the mass matrix is singular: nothing resists some motion")
-    message = refusal("forward_dynamics", model, pp.SolveError)
-    assert "hardly resists the motion of joint 'c_joint'" in message
+    for name in ("mass_matrix_inverse", "operational_compliance", "forward_dynamics"):
+        message = refusal(name, model, pp.SolveError)
+        assert "hardly resists the motion of joint 'c_joint'" in message
 
 
 def test_machine_without_bodies():

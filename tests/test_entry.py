@@ -26,7 +26,7 @@ from hand_kernels import WIDTHS, expected, mixed, mixed_plan, outer, target
 from test_trace import job_of
 
 import phipsi as pp
-from phipsi.backends.entry import ROOM
+from phipsi.backends.entry import ROOM, Callers
 from phipsi.backends.gufunc import make_gufunc
 from phipsi.backends.llvm import Target, compile_module
 from phipsi.compile import make_code
@@ -215,12 +215,12 @@ def test_every_compiled_program_has_an_entry(monkeypatch, unroll, single):
     job = job_of(robot, [Mass.inv @ (T - C), Mass])
     arrays = np.random.default_rng(6).normal(size=(3, 33, robot.nv))
     for lanes in (1, 4):
-        code = make_code(job, unroll, lanes).way()
-        right = code.gufunc(*arrays)
-        assert all(map(np.array_equal, code.entry(*arrays), right))
-        alone = code.entry(*(x[5] for x in arrays))
+        code = make_code(job, unroll, lanes)
+        entry, right = code.entry(Callers(tuple(job.inputs))), code.way().gufunc(*arrays)
+        assert all(map(np.array_equal, entry(*arrays), right))
+        alone = entry(*(x[5] for x in arrays))
         assert (alone is not None) == (single or not unroll or lanes == 1)
         assert alone is None or all(
             np.array_equal(x, y[5]) for x, y in zip(alone, right, strict=True)
         )
-        assert code.counter[0] == 0
+        assert code.way().counter[0] == 0

@@ -158,12 +158,13 @@ import resource, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from hand_kernels import make_plan, mixed, target
-from phipsi.backends.entry import make_entry
+from phipsi.backends.entry import Callers, make_entry
 from phipsi.backends.gufunc import Plan
 
 inputs, outputs = ((500,), ()), ((500,), (), (20, 20))
 plan = make_plan(mixed(inputs, outputs), inputs, outputs, target("host", 4))
-more = dict(work=0, tables=0, target=target("host", 4), name="entry", doc="")
+names = dict(inputs=("x", "y"), callers=Callers(("x", "y")))
+more = dict(work=0, tables=0, target=target("host", 4), name="entry", doc="", **names)
 
 def entry(outputs):
     addresses = {name: plan.keep.address(name) for name in ("lanes", "single")}

@@ -132,12 +132,13 @@ import sys, threading, time
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from hand_kernels import make_plan, target, twice_plus_first
-from phipsi.backends.entry import make_entry
+from phipsi.backends.entry import Callers, make_entry
 
 here = target("host", 4)
 plan = make_plan(twice_plus_first, ((7,), (2,)), ((7,),), here)
 kernel = plan.keep.address("single")
-entry = make_entry(plan, kernel, work=0, tables=0, target=here, name="entry", doc="")
+names = {"inputs": ("x", "z"), "callers": Callers(("x", "z"))}
+entry = make_entry(plan, kernel, work=0, tables=0, target=here, name="entry", doc="", **names)
 x, z, calls = np.ones((100_000, 7)), np.ones((100_000, 2)), []
 
 def work():

@@ -19,6 +19,7 @@ from phipsi.compile import make_program
 from phipsi.explain.levels.record import Recorder
 from phipsi.lowering.dense import DenseMachine
 from phipsi.lowering.inputs import Inputs
+from phipsi.lowering.program import FRAME
 from phipsi.operators import C, G, H, M, Mass, P, T, V, Y, phi, psi, tau_bar
 
 MACHINES = {
@@ -62,7 +63,7 @@ def programs(name, families):
 def slices(model, space):
     if space is JOINT:
         return [x.rows for x in model.joints]
-    size = 12 if space is POSE else 6
+    size = 16 if space is POSE or space == FRAME.rows else 6
     return [slice(size * k, size * k + size) for k in range(max(len(model.bodies), 5))]
 
 

@@ -581,7 +581,7 @@ c = _letter(
     formula="[0; omega x v]",
 )
 pose = _letter(
-    "pose",  # the rows of R_k, then the origin of body k, in the world
+    "pose",  # [[R_k, x_k], [0, 1]] of body k in the world, row by row
     SCALAR,
     POSE,
     recursion=(50, OUTWARD),

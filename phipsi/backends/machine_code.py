@@ -17,7 +17,7 @@ import numpy as np
 
 from phipsi.backends.bound import make_bound
 from phipsi.backends.buffers import Buffers
-from phipsi.backends.entry import make_entry
+from phipsi.backends.entry import Callers, make_entry
 from phipsi.backends.gufunc import Plan, make_gufunc
 from phipsi.backends.job import Computation, Rollable, Shape
 from phipsi.backends.llvm import Code, Target
@@ -39,14 +39,10 @@ class Way:
     Args:
         plan: what the driver is told.
         gufunc: the function of arrays; it raises no error of its own.
-        entry: the same for ordinary arrays of one state or of many, with less ado: None where
-            arguments are of another kind, or something is wrong; None altogether where there is
-            no such entry.
     """
 
     plan: Plan
     gufunc: np.ufunc
-    entry: Callable | None
 
     @property
     def counter(self) -> memoryview:
@@ -63,6 +59,7 @@ class MachineCode:
         single: address of the kernel of one state, or 0.
         work: bytes that this kernel needs to work in.
         tables: address that is handed to the kernels, or 0.
+        inputs: names of what it reads, in order.
         name: of the function.
         doc: what it says of itself.
         path: "unrolled" or "rolled".
@@ -75,6 +72,7 @@ class MachineCode:
     single: int
     work: int
     tables: int
+    inputs: tuple[str, ...]
     name: str
     doc: str
     path: str
@@ -114,9 +112,14 @@ class MachineCode:
         if number not in self._ways:
             plan = self.plan if number == 0 else self.plan.with_threads(number)
             gufunc = make_gufunc(plan, self.name, self.doc)
-            entry = make_entry(plan, self.single, target=plan.target, **self._rest)
-            self._ways[number] = Way(plan, gufunc, entry)
+            self._ways[number] = Way(plan, gufunc)
         return self._ways[number]
+
+    def entry(self, callers: Callers, threads: int | str | None = None) -> Callable | None:
+        """The same for ordinary arrays, with less ado; see `entry.make_entry`."""
+        plan = self.way(threads).plan
+        what: dict[str, Any] = {"inputs": self.inputs, "callers": callers, "target": plan.target}
+        return make_entry(plan, self.single, **what, **self._rest)
 
     def bound(
         self, buffers: Buffers, fallback: Callable[[], Any], result: Any, threads: int | str | None
@@ -190,7 +193,7 @@ def load_straight(job: Computation, target: Target, straight: Straight) -> Machi
     """Unrolled code in memory, and what the driver is told of it."""
     code = Loaded(straight, target)
     plan = _plan(job, target, operations=sum(code.operations.values()), **code.places)
-    what = job.name, job.doc, "unrolled", code.operations
+    what = tuple(job.inputs), job.name, job.doc, "unrolled", code.operations
     return MachineCode(plan, code.single, code.room, 0, *what)
 
 
@@ -214,7 +217,7 @@ def load_rolled(job: Computation, rollable: Rollable, target: Target) -> Machine
     operations = sum(looped.operations.values())
     addresses = {"lanes": many, "single": single, "work": work, "tables": tables}
     plan = _plan(job, target, keep=looped, operations=operations, **addresses)
-    what = job.name, job.doc, "rolled", looped.operations, looped.stored
+    what = tuple(job.inputs), job.name, job.doc, "rolled", looped.operations, looped.stored
     return MachineCode(plan, single, room, tables, *what)
 
 

@@ -154,18 +154,19 @@ _OF_PYTHON = (
     "Py_DecRef",
     "PyTuple_New",
     "PyTuple_SetItem",
+    "PyUnicode_Compare",
     "PyObject_CallNoArgs",
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
 )
-_NAMES = ("none", "ndarray", *TYPES, "new_array", "new_number", *_OF_PYTHON)
+_NAMES = ("none", "tuple", "ndarray", *TYPES, "new_array", "new_number", *_OF_PYTHON)
 
 
 @lru_cache(maxsize=1)
 def addresses() -> np.ndarray:
     """The table that machine code takes addresses from; it lives as long as the process."""
     numpy = _table()
-    own = [id(None), id(np.ndarray), *map(id, TYPES.values())]
+    own = [id(None), id(tuple), id(np.ndarray), *map(id, TYPES.values())]
     own += [numpy[_NEW_ARRAY], numpy[_NEW_NUMBER]]
     return np.array([*own, *map(address_of, _OF_PYTHON)], np.int64)
 

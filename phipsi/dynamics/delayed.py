@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.compile import Model
-from phipsi.dynamics.evaluate import by_body, evaluate, from_bodies
+from phipsi.algebra.node import Node
 from phipsi.dynamics.forward import FD4, projected
 from phipsi.dynamics.loops import check_open
-from phipsi.dynamics.terms import External, surround
+from phipsi.dynamics.terms import External, answer_in, surround, terms_of
+from phipsi.model.model import Model
+
+NAMES = "q", "v", "tau", "velocities"
+
+
+def _delayed(model: Model, *flags: bool) -> tuple[Node, Node]:
+    check_open(model, "forward_dynamics_delayed")
+    terms = terms_of(*flags, delayed=True)
+    return (projected if model.has_mimics else FD4)(terms.a_g, terms.b), terms.V
 
 
 def forward_dynamics_delayed(
@@ -23,6 +31,8 @@ def forward_dynamics_delayed(
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
     backend: str | None = None,
+    out: tuple[np.ndarray, np.ndarray] | None = None,
+    threads: int | str | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """FD4 in two sweeps: the Coriolis terms are those of the bodies' velocities an instant ago.
 
@@ -46,6 +56,8 @@ def forward_dynamics_delayed(
         base_velocity: [omega; v] of what the roots hang on; see `inverse_dynamics`.
         base_acceleration: the componentwise rate of base_velocity, (*batch, 6).
         backend: that of `pp.compile`.
+        out: a tuple of arrays for the results; None for new ones.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         The rates of the speeds, (*batch, nv), and the present velocities of the
@@ -67,11 +79,6 @@ def forward_dynamics_delayed(
     >>> q.round(2)
     array([-0.06,  0.08])
     """
-    check_open(model, "forward_dynamics_delayed")
-    terms, values = surround(model, external, base_velocity, base_acceleration, delayed=True)
-    old = from_bodies(model, "velocities", velocities)
-    make = projected if model.has_mimics else FD4
-    expressions = make(terms.a_g, terms.b), terms.V
-    arguments = {"q": q, "v": v, "tau": tau, "velocities": old, **values}
-    vdot, V = evaluate(model, expressions, backend, **arguments)
-    return vdot, by_body(model, V)
+    around = surround(model, external, base_velocity, base_acceleration)
+    arrays = q, v, tau, velocities
+    return answer_in(model, around, (_delayed,), NAMES, arrays, backend, out, threads)

@@ -5,16 +5,36 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.compile import Model
-from phipsi.dynamics.evaluate import evaluate
+from phipsi.algebra.node import Node
+from phipsi.dynamics.evaluate import NOWHERE, answer
+from phipsi.model.model import Model
 from phipsi.operators import E, Jm, M, U, V, beta, phi
 
+STATE = "q", "v"
 KINETIC = 0.5 * (V.T @ M @ V + beta.T @ Jm @ beta)
 MOMENTUM = E.T @ phi @ M @ V
 
 
+def _kinetic(model: Model) -> Node:
+    return KINETIC
+
+
+def _potential(model: Model) -> Node:
+    return U
+
+
+def _momentum(model: Model) -> Node:
+    return MOMENTUM
+
+
 def kinetic_energy(
-    model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """The kinetic energy: (V* M V + beta* Jm beta) / 2, which is v* Mass v / 2.
 
@@ -26,6 +46,8 @@ def kinetic_energy(
         q: configuration, (*batch, nq).
         v: speeds, (*batch, nv).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch), J.
@@ -38,10 +60,17 @@ def kinetic_energy(
     >>> float(pp.kinetic_energy(arm, [0.0, 0.0], [1.0, 0.0]).round(4))
     1.3339
     """
-    return evaluate(model, KINETIC, backend, q=q, v=v)
+    return answer(model, _kinetic, STATE, (q, v), NOWHERE, backend, out, threads)
 
 
-def potential_energy(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
+def potential_energy(
+    model: Model,
+    q: ArrayLike,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
+) -> np.ndarray:
     """The potential energy of gravity: U = -sum m g . x over the mass centres x.
 
     It is zero at the origin of the world; links welded to the world count too. Loops
@@ -51,6 +80,8 @@ def potential_energy(model: Model, q: ArrayLike, *, backend: str | None = None) 
         model: the machine.
         q: configuration, (*batch, nq).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch), J.
@@ -63,10 +94,18 @@ def potential_energy(model: Model, q: ArrayLike, *, backend: str | None = None) 
     >>> float(pp.potential_energy(arm, [3.141592653589793 / 2, 0.0]).round(2))
     19.62
     """
-    return evaluate(model, U, backend, q=q)
+    return answer(model, _potential, ("q",), (q,), NOWHERE, backend, out, threads)
 
 
-def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None) -> np.ndarray:
+def momentum(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
+) -> np.ndarray:
     """The spatial momentum about the origin of the world: h = E* phi M V.
 
     The momenta M V of the bodies, carried to the world as forces are [001 (2), (21)];
@@ -79,6 +118,8 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = 
         q: configuration, (*batch, nq).
         v: speeds, (*batch, nv).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         [angular; linear] in world axes, (*batch, 6).
@@ -91,4 +132,4 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = 
     >>> pp.momentum(arm, [0.0, 0.0], [1.0, 0.0]).round(4)
     array([ 0.    , -2.6679, 0.    , 0.    , 0.    , 2.    ])
     """
-    return evaluate(model, MOMENTUM, backend, q=q, v=v)
+    return answer(model, _momentum, STATE, (q, v), NOWHERE, backend, out, threads)

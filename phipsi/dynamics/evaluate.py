@@ -1,86 +1,190 @@
-"""From an expression to arrays, the same way for every function of this folder."""
+"""From a formula to arrays, the same way for every function of this folder.
+
+A formula is a function that makes the expression for a machine, or a tuple of one and its
+options. The first answer compiles it; from then on the machine code that was made is found by the
+formula alone, and called with the user's arrays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.compile import SINGULAR, Function, Model, check_array, compile, inverse_or_none
+from phipsi.algebra.spaces import BODY, POSE, SCALAR
+from phipsi.compile import check_model, compile
 from phipsi.errors import InputError, SolveError
+from phipsi.function.arrays import PLACES, points_key
+from phipsi.function.results import copied
+from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.watch import SINGULAR
+from phipsi.model.configuration import check_array
+from phipsi.model.model import Model, Point
+
+Formula = Callable[..., Any] | tuple[Any, ...]
+NOWHERE = object()  # instead of points: the expression has none
+EVERY_BODY = "every body"  # instead of points: the origins of all bodies, a row of 6 for each
+BY_BODY = ("velocities",)  # arguments that always have a row for each body
 
 
-def evaluate(
+def answer(
     model: Model,
-    expression: Node | Sequence[Node],
-    backend: str | None,
-    known_as: Hashable = None,
-    **arguments: Any,
+    formula: Formula,
+    names: Sequence[str],
+    arrays: Sequence[Any],
+    points: Any = NOWHERE,
+    backend: str | None = None,
+    out: Any = None,
+    threads: int | str | None = None,
+    wrenches: Mapping[Point | str, Any] | None = None,
 ) -> Any:
-    """The value of an expression, or a tuple of those of several.
+    """The value of a formula, or a tuple of those of several expressions.
+
+    Vectors of body space are answered a row for each body, poses as 4 x 4 matrices.
 
     Args:
         model: the machine.
-        expression: in whose free letters the user's arguments go by name.
+        formula: `make`, or `(make, *options)`: `make(model, *options)` is the expression, or a
+            tuple of several; it raises what the machine is refused for.
+        names: q, v and the free letters of the expression.
+        arrays: their values, in the same order; none may be missing.
+        points: at which, for expressions at points; NOWHERE for others.
         backend: that of `compile`.
-        known_as: under what name `known` finds the function from now on.
-        arguments: q, v, points and the free letters; none may be missing.
+        out: an array for the result, or a tuple of those of several; None for new ones.
+        threads: that share a large batch.
+        wrenches: the user's, at the points; they are looked at where machine code refuses
+            the array that was made of them.
     """
-    function = known(model, expression, backend)
-    if function is None:
-        function = compile(model, expression, backend=backend, rewrite=False)
-        model.functions[expression, backend] = function
-    for name, value in arguments.items():
+    if backend is None and threads is None:
+        try:
+            entry = model.functions.get(formula)
+            if points is not NOWHERE and entry is not None:
+                entry = entry.get(points_key(points))
+        except (AttributeError, TypeError):  # no model; points that are no points
+            entry = None
+        if entry is not None:
+            result = entry(*arrays) if out is None else entry(*arrays, out=out)
+            if result is not None:
+                return result
+    how = backend, out, threads
+    return _evaluate(model, formula, names, arrays, points, *how, wrenches)
+
+
+def _evaluate(
+    model: Model,
+    formula: Formula,
+    names: Sequence[str],
+    arrays: Sequence[Any],
+    points: Any,
+    backend: str | None,
+    out: Any,
+    threads: int | str | None,
+    wrenches: Mapping[Point | str, Any] | None,
+) -> Any:
+    """The same, with everything looked at; the next call of its kind will be quicker."""
+    check_model(model)
+    make, *options = formula if isinstance(formula, tuple) else (formula,)
+    expression = make(model, *options)
+    several = not isinstance(expression, Node)
+    function = compile(model, expression, backend=backend, rewrite=False)
+    values = dict(zip(names, arrays, strict=True))
+    if wrenches is not None:
+        values["external"] = _checked_wrenches(model, wrenches)
+    if points is not NOWHERE:
+        values["points"] = points
+    for name, value in values.items():
         if value is None:
             raise InputError(f"{name}: expected numbers, got None")
-    result = function(**arguments)
-    if known_as is not None:
-        model.functions[known_as, backend] = function
+    rows = {*BY_BODY, *(["external"] if points is EVERY_BODY else [])} & values.keys()
+    for name in rows:
+        values[name] = _from_bodies(model, name, values[name])
+    if points is EVERY_BODY:
+        values["points"] = [body.name for body in model.bodies]
+    if threads is not None:
+        values["threads"] = threads
+    shapes = [_public_shape(model, x) for x in (expression if several else (expression,))]
+    if not any(shapes):
+        result = function(**values) if out is None else function(**values, out=out)
+    else:
+        found = function(**values)
+        results = [
+            x if shape is None else x.reshape(*x.shape[:-1], *shape)
+            for x, shape in zip(found if several else (found,), shapes, strict=True)
+        ]
+        if out is not None:
+            results = copied(results, out, np.dtype(float))
+        result = tuple(results) if several else results[0]
+    if backend is None:
+        inputs = {name: (len(model.bodies), SPATIAL) for name in rows}
+        entry = function.entry(values.get("points"), names, inputs, shapes)
+        _remember(model, formula, points, entry)
     return result
 
 
-def known(model: Model, name: Hashable, backend: str | None) -> Function | None:
-    """The function of an earlier call, so that asking again costs next to nothing."""
-    try:
-        return model.functions.get((name, backend))
-    except (AttributeError, TypeError):  # no model, or no name
-        return None
+def _remember(model: Model, formula: Formula, points: Any, entry: Callable | None) -> None:
+    """Let the next call find the machine code by the formula, and by its points."""
+    if entry is None:
+        return
+    if points is NOWHERE:
+        model.functions[formula] = entry
+        return
+    key = points_key(points)
+    if key is not None:
+        at_points = model.functions.setdefault(formula, {})
+        while len(at_points) >= PLACES:
+            at_points.pop(next(iter(at_points)), None)
+        at_points[key] = entry
 
 
-def by_body(model: Model, vector: np.ndarray) -> np.ndarray:
-    """A vector of body space as (*batch, n, 6), a row for each body."""
-    return vector.reshape(*vector.shape[:-1], len(model.bodies), 6)
+def _public_shape(model: Model, expression: Node) -> tuple[int, ...] | None:
+    """In what shape a result is answered, if not in that of the compiled function."""
+    if expression.source is SCALAR and expression.target is BODY:
+        return len(model.bodies), SPATIAL
+    if expression.source is SCALAR and expression.target is POSE:
+        return len(model.bodies), 4, 4
+    return None
 
 
-def from_bodies(model: Model, name: str, rows: ArrayLike, alternative: str = "") -> np.ndarray:
-    """The user's (*batch, n, 6) as a vector of body space, or InputError.
-
-    Args:
-        model: the machine.
-        name: of the argument, for messages.
-        rows: what the user has passed.
-        alternative: what else it could have been, as " or ...".
-    """
-    if rows is None:
-        raise InputError(f"{name}: expected numbers, got None")
+def _from_bodies(model: Model, name: str, rows: ArrayLike) -> np.ndarray:
+    """The user's (*batch, n, 6) as a vector of body space, or InputError."""
     n = len(model.bodies)
     reason = f"a row of 6 for each of the {n} bodies of {model.name!r}"
-    array = check_array(name, rows, (n, 6), reason, alternative)
-    return array.reshape(*array.shape[:-2], 6 * n)
+    other = " or a dict {point: wrench}" if name == "external" else ""
+    array = check_array(name, rows, (n, SPATIAL), reason, other)
+    return array.reshape(*array.shape[:-2], SPATIAL * n)
 
 
-# -- small dense matrices: where joints follow others, and for comparison ----------------
+def _checked_wrenches(model: Model, wrenches: Mapping[Point | str, Any]) -> np.ndarray:
+    """Wrenches at points, one after the other; InputError for those that act nowhere."""
+    blocks = []
+    for point, wrench in wrenches.items():
+        _check_place(model, point)
+        blocks.append(check_array(f"external[{point!r}]", wrench, (6,), "[moment; force]"))
+    try:
+        return np.concatenate(np.broadcast_arrays(*blocks), axis=-1)
+    except ValueError:
+        shapes = ", ".join(map(str, (x.shape for x in blocks)))
+        raise InputError(f"external: the batches do not broadcast: {shapes}") from None
 
 
-def inverse(matrix: np.ndarray, complaint: str) -> np.ndarray:
-    """The inverse of a symmetric matrix; SolveError with the complaint if it is singular."""
-    found = inverse_or_none(matrix)
-    if found is None:
-        raise SolveError(complaint)
-    return (found + np.swapaxes(found, -1, -2)) / 2
+def _check_place(model: Model, point: Point | str) -> None:
+    """InputError for a wrench at a point of no body."""
+    if not isinstance(point, (str, Point)):
+        own = getattr(point, "name", None)  # of a body or a frame
+        got = repr(point) if own is None else f"a {type(point).__name__}; write {own!r}"
+        raise InputError(
+            f"external: expected pp.point(...) or the name of a frame as key, got {got}"
+        )
+    try:
+        model.frame(point if isinstance(point, str) else point.frame)
+    except InputError as error:
+        raise InputError(f"external: {error}") from None
+
+
+# -- small dense systems, for comparison --------------------------------------------------
 
 
 def cholesky_solve(matrix: np.ndarray, right: np.ndarray, complaint: str) -> np.ndarray:

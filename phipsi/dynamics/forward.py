@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.compile import Model
-from phipsi.dynamics.evaluate import by_body, cholesky_solve, evaluate, known
+from phipsi.dynamics.evaluate import NOWHERE, answer, cholesky_solve
 from phipsi.dynamics.inverse import bias
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import MASS, NOTHING_RESISTS
-from phipsi.dynamics.terms import External, surround, tau
+from phipsi.dynamics.terms import External, answer_in, surround, tau, terms_of
 from phipsi.errors import InputError, name_choices
+from phipsi.function.results import copied
+from phipsi.model.model import Model
 from phipsi.operators import D, G, H, I, K, M, P, S_q, phi, psi, psi_tilde, tau_bar
 
 T = S_q @ tau
@@ -93,7 +94,26 @@ def projected_link_accelerations(a: Node, a_g: Node, b: Node) -> Node:
 
 # -- what is asked -----------------------------------------------------------------------
 
+LOADED = "q", "v", "tau"
 METHODS: dict[str, Callable[[Node, Node], Node]] = {f.__name__: f for f in (FD1, FD2, FD3, FD4)}
+
+
+def _forward(model: Model, method: str, *flags: bool) -> Node | tuple[Node, Node]:
+    names = [*METHODS, "cholesky"]
+    if not isinstance(method, str) or method not in names:
+        raise InputError(f"method: unknown {method!r}; {name_choices(str(method), names)}")
+    check_open(model, "forward_dynamics")
+    terms = terms_of(*flags)
+    if method == "cholesky":
+        return MASS, tau - bias(terms.a_g, terms.b)
+    return (projected if model.has_mimics else METHODS[method])(terms.a_g, terms.b)
+
+
+def _accelerations(model: Model, *flags: bool) -> Node:
+    check_open(model, "accelerations")
+    terms = terms_of(*flags)
+    make = projected_link_accelerations if model.has_mimics else link_accelerations
+    return make(terms.a, terms.a_g, terms.b)
 
 
 def forward_dynamics(
@@ -107,6 +127,8 @@ def forward_dynamics(
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
     backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """The rates of the speeds under given forces: vdot = Mass^-1 (tau - C - J* f0), in O(N).
 
@@ -140,6 +162,8 @@ def forward_dynamics(
         base_velocity: [omega; v] of what the roots hang on; see `inverse_dynamics`.
         base_acceleration: the componentwise rate of base_velocity, (*batch, 6).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, nv).
@@ -157,29 +181,22 @@ def forward_dynamics(
     >>> pp.forward_dynamics(arm, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], push, method="FD1").round(2)
     array([-20.93,  66.94])
     """
-    alone = external is None and base_velocity is None and base_acceleration is None
-    function = known(model, ("forward_dynamics", method), backend) if alone else None
-    if function is not None:
-        return function(q, v, tau)
-    names = [*METHODS, "cholesky"]
-    if not isinstance(method, str) or method not in names:
-        raise InputError(f"method: unknown {method!r}; {name_choices(str(method), names)}")
-    if isinstance(external, str) and external in names:
+    if external is None and base_velocity is None and base_acceleration is None:
+        if method != "cholesky":
+            formula = _forward, method
+            return answer(model, formula, LOADED, (q, v, tau), NOWHERE, backend, out, threads)
+    elif isinstance(external, str) and external in (*METHODS, "cholesky"):
         raise InputError(f"external: got {external!r}; did you mean method={external!r}?")
-    check_open(model, "forward_dynamics")
-    terms, values = surround(model, external, base_velocity, base_acceleration)
-    arguments = {"q": q, "v": v, "tau": tau, **values}
-    if method == "cholesky":
-        return _by_cholesky(model, terms.a_g, terms.b, backend, arguments)
-    make = projected if model.has_mimics else METHODS[method]
-    name = ("forward_dynamics", method) if alone else None
-    return evaluate(model, make(terms.a_g, terms.b), backend, name, **arguments)
+    around = surround(model, external, base_velocity, base_acceleration)
+    formula = _forward, method
+    if method != "cholesky":
+        return answer_in(model, around, formula, LOADED, (q, v, tau), backend, out, threads)
+    found = answer_in(model, around, formula, LOADED, (q, v, tau), backend, None, threads)
+    result = _by_cholesky(*found)
+    return result if out is None else copied([result], out, result.dtype)[0]
 
 
-def _by_cholesky(
-    model: Model, a: Node, b: Node, backend: str | None, arguments: dict
-) -> np.ndarray:
-    mass, force = evaluate(model, (MASS, tau - bias(a, b)), backend, **arguments)
+def _by_cholesky(mass: np.ndarray, force: np.ndarray) -> np.ndarray:
     if np.iscomplexobj(mass):
         raise InputError("method='cholesky' takes real numbers; the others take complex steps")
     return cholesky_solve(mass, force, f"{NOTHING_RESISTS}; method='FD4' names the joint")
@@ -195,6 +212,8 @@ def accelerations(
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
     backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """The spatial accelerations of the bodies under given forces, as FD2 has them.
 
@@ -212,6 +231,8 @@ def accelerations(
         base_velocity: [omega; v] of what the roots hang on; see `inverse_dynamics`.
         base_acceleration: the componentwise rate of base_velocity, (*batch, 6).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, n, 6), in the order of `model.bodies`. The classical acceleration of
@@ -229,8 +250,5 @@ def accelerations(
     >>> pp.accelerations(stone, stone.neutral(), [0.0] * 6, [0.0] * 6).round(9)
     array([[ 0.  , 0.  , 0.  , 0.  , 0.  , -9.81]])
     """
-    check_open(model, "accelerations")
-    terms, values = surround(model, external, base_velocity, base_acceleration)
-    make = projected_link_accelerations if model.has_mimics else link_accelerations
-    expression = make(terms.a, terms.a_g, terms.b)
-    return by_body(model, evaluate(model, expression, backend, q=q, v=v, tau=tau, **values))
+    around = surround(model, external, base_velocity, base_acceleration)
+    return answer_in(model, around, (_accelerations,), LOADED, (q, v, tau), backend, out, threads)

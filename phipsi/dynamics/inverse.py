@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.compile import Model
-from phipsi.dynamics.evaluate import evaluate, known
-from phipsi.dynamics.terms import External, surround, vdot
+from phipsi.dynamics.evaluate import NOWHERE, answer
+from phipsi.dynamics.terms import External, answer_in, surround, terms_of, vdot
+from phipsi.model.model import Model
 from phipsi.operators import E, H, Jm, M, S_q, gravity, phi
 
+STATE = "q", "v"
+MOTION = "q", "v", "vdot"
 GRAVITY = S_q.T @ H @ phi @ M @ phi.T @ E @ gravity
 
 
@@ -34,6 +36,20 @@ def bias(a: Node, b: Node) -> Node:
     return S_q.T @ H @ phi @ (M @ phi.T @ a + b)
 
 
+def _newton_euler(model: Model, *flags: bool) -> Node:
+    terms = terms_of(*flags)
+    return newton_euler(terms.a_g, terms.b)
+
+
+def _bias(model: Model, *flags: bool) -> Node:
+    terms = terms_of(*flags)
+    return bias(terms.a_g, terms.b)
+
+
+def _gravity(model: Model) -> Node:
+    return GRAVITY
+
+
 def inverse_dynamics(
     model: Model,
     q: ArrayLike,
@@ -44,6 +60,8 @@ def inverse_dynamics(
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
     backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """The joint forces of a motion: tau = Mass vdot + C + J* f0, in two sweeps.
 
@@ -66,6 +84,8 @@ def inverse_dynamics(
             and wrenches are in its axes at this instant.
         base_acceleration: the componentwise rate of base_velocity, (*batch, 6).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, nv).
@@ -81,14 +101,11 @@ def inverse_dynamics(
     >>> pp.inverse_dynamics(arm, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], load)
     array([39.62 , 14.905])
     """
-    alone = external is None and base_velocity is None and base_acceleration is None
-    function = known(model, "inverse_dynamics", backend) if alone else None
-    if function is not None:
-        return function(q, v, vdot)
-    terms, values = surround(model, external, base_velocity, base_acceleration)
-    expression = newton_euler(terms.a_g, terms.b)
-    name = "inverse_dynamics" if alone else None
-    return evaluate(model, expression, backend, name, q=q, v=v, vdot=vdot, **values)
+    if external is None and base_velocity is None and base_acceleration is None:
+        return answer(model, _newton_euler, MOTION, (q, v, vdot), NOWHERE, backend, out, threads)
+    around = surround(model, external, base_velocity, base_acceleration)
+    how = backend, out, threads
+    return answer_in(model, around, (_newton_euler,), MOTION, (q, v, vdot), *how)
 
 
 def bias_force(
@@ -99,6 +116,8 @@ def bias_force(
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
     backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """The joint forces of a motion without joint accelerations.
 
@@ -113,6 +132,8 @@ def bias_force(
         base_velocity: [omega; v] of what the roots hang on; see `inverse_dynamics`.
         base_acceleration: the componentwise rate of base_velocity, (*batch, 6).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, nv).
@@ -125,16 +146,20 @@ def bias_force(
     >>> (pp.bias_force(arm, [0.0, 1.5], [1.0, 0.0]) - pp.gravity_force(arm, [0.0, 1.5])).round(4)
     array([0.    , 0.4987])
     """
-    alone = base_velocity is None and base_acceleration is None
-    function = known(model, "bias_force", backend) if alone else None
-    if function is not None:
-        return function(q, v)
-    terms, values = surround(model, None, base_velocity, base_acceleration)
-    name = "bias_force" if alone else None
-    return evaluate(model, bias(terms.a_g, terms.b), backend, name, q=q, v=v, **values)
+    if base_velocity is None and base_acceleration is None:
+        return answer(model, _bias, STATE, (q, v), NOWHERE, backend, out, threads)
+    around = surround(model, None, base_velocity, base_acceleration)
+    return answer_in(model, around, (_bias,), STATE, (q, v), backend, out, threads)
 
 
-def gravity_force(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
+def gravity_force(
+    model: Model,
+    q: ArrayLike,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
+) -> np.ndarray:
     """The joint forces that hold the machine against gravity: H phi M phi* E gravity.
 
     Gravity is an acceleration -[0; g] of the base [004-I (3.21)]; projected by S_q. A machine
@@ -144,6 +169,8 @@ def gravity_force(model: Model, q: ArrayLike, *, backend: str | None = None) -> 
         model: the machine.
         q: configuration, (*batch, nq).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, nv): the derivative of `potential_energy` by q.
@@ -156,7 +183,4 @@ def gravity_force(model: Model, q: ArrayLike, *, backend: str | None = None) -> 
     >>> pp.gravity_force(arm, [0.0, 0.0])
     array([19.62 , 4.905])
     """
-    function = known(model, "gravity_force", backend)
-    if function is not None:
-        return function(q)
-    return evaluate(model, GRAVITY, backend, "gravity_force", q=q)
+    return answer(model, _gravity, ("q",), (q,), NOWHERE, backend, out, threads)

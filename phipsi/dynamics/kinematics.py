@@ -5,13 +5,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.compile import Model
-from phipsi.dynamics.evaluate import by_body, evaluate
-from phipsi.dynamics.terms import surround
+from phipsi.algebra.node import Node
+from phipsi.dynamics.evaluate import NOWHERE, answer
+from phipsi.dynamics.terms import answer_in, surround, terms_of
+from phipsi.model.model import Model
 from phipsi.operators import pose
 
+STATE = "q", "v"
 
-def body_poses(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
+
+def _poses(model: Model) -> Node:
+    return pose
+
+
+def _velocities(model: Model, *flags: bool) -> Node:
+    return terms_of(*flags).V
+
+
+def body_poses(
+    model: Model,
+    q: ArrayLike,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
+) -> np.ndarray:
     """The frame of each body in the world, as homogeneous matrices [[R_k, x_k], [0, 1]].
 
     R_k maps link axes to world axes; frame k sits at the inboard joint of body k. Loops of a
@@ -21,6 +39,8 @@ def body_poses(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.
         model: the machine.
         q: configuration, (*batch, nq).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, n, 4, 4), in the order of `model.bodies`.
@@ -33,14 +53,7 @@ def body_poses(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.
     >>> pp.body_poses(arm, [0.0, 0.3])[1, :3, 3]
     array([1., 0., 0.])
     """
-    places = evaluate(model, pose, backend, q=q)
-    batch, n = places.shape[:-1], len(model.bodies)
-    places = places.reshape(*batch, n, 12)
-    result = np.zeros((*batch, n, 4, 4), places.dtype)
-    result[..., :3, :3] = places[..., :9].reshape(*batch, n, 3, 3)
-    result[..., :3, 3] = places[..., 9:]
-    result[..., 3, 3] = 1.0
-    return result
+    return answer(model, _poses, ("q",), (q,), NOWHERE, backend, out, threads)
 
 
 def body_velocities(
@@ -50,6 +63,8 @@ def body_velocities(
     *,
     base_velocity: ArrayLike | None = None,
     backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """The spatial velocities of the bodies: V = phi* H* beta.
 
@@ -64,6 +79,8 @@ def body_velocities(
         base_velocity: V0 = [omega; v] of what the roots hang on, in its own axes
             at its origin, (*batch, 6).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, n, 6), in the order of `model.bodies`.
@@ -76,5 +93,7 @@ def body_velocities(
     >>> pp.body_velocities(arm, [0.0, 0.0], [1.0, 0.0])[1]
     array([ 0., -1.,  0.,  0.,  0.,  1.])
     """
-    terms, values = surround(model, None, base_velocity)
-    return by_body(model, evaluate(model, terms.V, backend, q=q, v=v, **values))
+    if base_velocity is None:
+        return answer(model, _velocities, STATE, (q, v), NOWHERE, backend, out, threads)
+    around = surround(model, None, base_velocity)
+    return answer_in(model, around, (_velocities,), STATE, (q, v), backend, out, threads)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.compile import Model
-from phipsi.dynamics.evaluate import evaluate, inverse, known
+from phipsi.algebra.node import Node
+from phipsi.dynamics.evaluate import NOWHERE, answer
 from phipsi.dynamics.loops import check_open
+from phipsi.model.model import Model
 from phipsi.operators import Mass, S_q
 
 MASS = S_q.T @ Mass @ S_q
@@ -17,7 +18,23 @@ NOTHING_RESISTS = (
 )
 
 
-def mass_matrix(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
+def _mass(model: Model) -> Node:
+    return MASS
+
+
+def _mass_inverse(model: Model) -> Node:
+    check_open(model, "mass_matrix_inverse")
+    return MASS.inv if model.has_mimics else MASS_INVERSE
+
+
+def mass_matrix(
+    model: Model,
+    q: ArrayLike,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
+) -> np.ndarray:
     """The mass matrix in the independent coordinates: S_q* Mass S_q.
 
     Mass = H phi M phi* H* + Jm [001 (22)], Jm the reflected rotor inertia; by
@@ -28,6 +45,8 @@ def mass_matrix(model: Model, q: ArrayLike, *, backend: str | None = None) -> np
         model: the machine.
         q: configuration, (*batch, nq).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, nv, nv), symmetric.
@@ -41,13 +60,17 @@ def mass_matrix(model: Model, q: ArrayLike, *, backend: str | None = None) -> np
     array([[2.6679, 0.834 ],
            [0.834 , 0.334 ]])
     """
-    function = known(model, "mass_matrix", backend)
-    if function is not None:
-        return function(q)
-    return evaluate(model, MASS, backend, "mass_matrix", q=q)
+    return answer(model, _mass, ("q",), (q,), NOWHERE, backend, out, threads)
 
 
-def mass_matrix_inverse(model: Model, q: ArrayLike, *, backend: str | None = None) -> np.ndarray:
+def mass_matrix_inverse(
+    model: Model,
+    q: ArrayLike,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
+) -> np.ndarray:
     """The inverse of the mass matrix, by the innovations factorization.
 
     Mass^-1 = (I - H psi K)* D^-1 (I - H psi K) [003 Lemma 3], O(1) for each entry.
@@ -57,6 +80,8 @@ def mass_matrix_inverse(model: Model, q: ArrayLike, *, backend: str | None = Non
         model: the machine.
         q: configuration, (*batch, nq).
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, nv, nv), symmetric.
@@ -73,10 +98,4 @@ def mass_matrix_inverse(model: Model, q: ArrayLike, *, backend: str | None = Non
     array([[ 1., -0.],
            [ 0.,  1.]])
     """
-    function = known(model, "mass_matrix_inverse", backend)
-    if function is not None:
-        return function(q)
-    check_open(model, "mass_matrix_inverse")
-    if model.has_mimics:
-        return inverse(evaluate(model, MASS, backend, q=q), NOTHING_RESISTS)
-    return evaluate(model, MASS_INVERSE, backend, "mass_matrix_inverse", q=q)
+    return answer(model, _mass_inverse, ("q",), (q,), NOWHERE, backend, out, threads)

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.compile import Model, Point
-from phipsi.dynamics.evaluate import evaluate, inverse
+from phipsi.algebra.node import Node
+from phipsi.dynamics.evaluate import answer
 from phipsi.dynamics.loops import check_open
-from phipsi.dynamics.mass import MASS, NOTHING_RESISTS
+from phipsi.dynamics.mass import MASS
+from phipsi.errors import SolveError
+from phipsi.model.model import Model, Point
 from phipsi.operators import B, J, Mass, S_q, X, a, c, phi
 
 Points = Point | str | Sequence[Point | str]
@@ -18,10 +20,41 @@ Points = Point | str | Sequence[Point | str]
 JACOBIAN = X @ J @ S_q
 BIAS_ACCELERATION = X @ (B.T @ phi.T @ a + c)
 COMPLIANCE = X @ J @ Mass.inv @ J.T @ X.T
+PROJECTED_COMPLIANCE = JACOBIAN @ MASS.inv @ JACOBIAN.T  # where joints follow others
+
+CANNOT_MOVE = (
+    "operational_inertia: the points cannot move in some direction (a singular configuration, "
+    "fewer than 6 freedoms per point, a point on the world, or one listed twice), so the "
+    "compliance has no inverse; operational_compliance exists"
+)
+
+
+def _jacobian(model: Model) -> Node:
+    return JACOBIAN
+
+
+def _bias_acceleration(model: Model) -> Node:
+    return BIAS_ACCELERATION
+
+
+def _compliance(model: Model) -> Node:
+    check_open(model, "operational_compliance")
+    return PROJECTED_COMPLIANCE if model.has_mimics else COMPLIANCE
+
+
+def _inertia(model: Model) -> Node:
+    check_open(model, "operational_inertia")
+    return (PROJECTED_COMPLIANCE if model.has_mimics else COMPLIANCE).inv
 
 
 def jacobian(
-    model: Model, q: ArrayLike, points: Points, *, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    points: Points,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """The Jacobian of points on bodies: [omega; v] of each point is jacobian @ v.
 
@@ -34,6 +67,8 @@ def jacobian(
         q: configuration, (*batch, nq).
         points: pp.point(...), the name of a body or frame, or a list of m of these.
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, 6 m, nv), in world axes.
@@ -48,11 +83,18 @@ def jacobian(
            [ 0.,  0.],
            [ 2.,  1.]])
     """
-    return evaluate(model, JACOBIAN, backend, q=q, points=points)
+    return answer(model, _jacobian, ("q",), (q,), points, backend, out, threads)
 
 
 def jacobian_dot_v(
-    model: Model, q: ArrayLike, v: ArrayLike, points: Points, *, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    points: Points,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """How points accelerate while no joint does: the rate of the Jacobian times v.
 
@@ -67,6 +109,8 @@ def jacobian_dot_v(
         v: speeds, (*batch, nv).
         points: pp.point(...), the name of a body or frame, or a list of m of these.
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, 6 m), in world axes.
@@ -79,11 +123,17 @@ def jacobian_dot_v(
     >>> pp.jacobian_dot_v(arm, [0.0, 0.0], [1.0, 0.0], "tip")  # towards the shoulder
     array([ 0., 0., 0., -2., 0., 0.])
     """
-    return evaluate(model, BIAS_ACCELERATION, backend, q=q, v=v, points=points)
+    return answer(model, _bias_acceleration, ("q", "v"), (q, v), points, backend, out, threads)
 
 
 def operational_compliance(
-    model: Model, q: ArrayLike, points: Points, *, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    points: Points,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """How points accelerate under wrenches on them: J Mass^-1 J*, the couplings included.
 
@@ -96,6 +146,8 @@ def operational_compliance(
         q: configuration, (*batch, nq).
         points: pp.point(...), the name of a body or frame, or a list of m of these.
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, 6 m, 6 m), symmetric, in world axes.
@@ -111,15 +163,17 @@ def operational_compliance(
     array([[ 2.99, -0.13],
            [-0.13,  0.76]])
     """
-    check_open(model, "operational_compliance")
-    if not model.has_mimics:
-        return evaluate(model, COMPLIANCE, backend, q=q, points=points)
-    J_q, mass = evaluate(model, (JACOBIAN, MASS), backend, q=q, points=points)
-    return J_q @ inverse(mass, NOTHING_RESISTS) @ np.swapaxes(J_q, -1, -2)
+    return answer(model, _compliance, ("q",), (q,), points, backend, out, threads)
 
 
 def operational_inertia(
-    model: Model, q: ArrayLike, points: Points, *, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    points: Points,
+    *,
+    backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """The inertia felt at points, the couplings included: (J Mass^-1 J*)^-1 [003 sec. 5.2].
 
@@ -131,6 +185,8 @@ def operational_inertia(
         q: configuration, (*batch, nq).
         points: pp.point(...), the name of a body or frame, or a list of m of these.
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*batch, 6 m, 6 m), symmetric, in world axes.
@@ -146,11 +202,7 @@ def operational_inertia(
     >>> pp.operational_inertia(robot, q, robot.bodies[-1].name).diagonal()[:3].round(2)
     array([0.14, 0.18, 0.35])
     """
-    check_open(model, "operational_inertia")
-    compliance = operational_compliance(model, q, points, backend=backend)
-    return inverse(
-        compliance,
-        "operational_inertia: the points cannot move in some direction (a singular "
-        "configuration, fewer than 6 freedoms per point, a point on the world, or one listed "
-        "twice), so the compliance has no inverse; operational_compliance exists",
-    )
+    try:
+        return answer(model, _inertia, ("q",), (q,), points, backend, out, threads)
+    except SolveError:
+        raise SolveError(CANNOT_MOVE) from None

@@ -10,7 +10,7 @@ Every equation of motion here is a function of a_g and b, and asks no more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import COORDINATES, SCALAR
-from phipsi.compile import Model, Point, check_array, check_model
-from phipsi.dynamics.evaluate import from_bodies
-from phipsi.errors import InputError
+from phipsi.compile import check_model
+from phipsi.dynamics.evaluate import EVERY_BODY, NOWHERE, answer
+from phipsi.model.model import Model, Point
 from phipsi.operators import B, E, H, H_dot, M, S, V, X, a, b, beta, cross, gravity, phi, vector
 
 # The user's arguments, by the names under which they are passed. The papers' T is S_q @ tau,
@@ -65,54 +65,85 @@ def terms_of(
     return Terms(now, coriolis, coriolis + E @ gravity, gyroscopic)
 
 
+class Surroundings(NamedTuple):
+    """What acts on a machine beside its joints, as the user passed it.
+
+    Args:
+        flags: which terms there are; those of `terms_of`.
+        names: of the arguments that say how large they are.
+        arrays: these, in the same order.
+        points: where external wrenches act.
+        wrenches: these, as they were passed at points.
+    """
+
+    flags: tuple[bool, bool, bool]
+    names: tuple[str, ...]
+    arrays: tuple[Any, ...]
+    points: Any
+    wrenches: Mapping[Point | str, ArrayLike] | None
+
+
+ALONE = Surroundings((False, False, False), (), (), NOWHERE, None)
+
+
 def surround(
     model: Model,
     external: External | None = None,
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
-    delayed: bool = False,
-) -> tuple[Terms, dict[str, Any]]:
-    """The terms of a machine in its surroundings, and the values of their free letters."""
-    check_model(model)
-    loads = _loads(model, external)
-    base = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
-    given = {name: value for name, value in base.items() if value is not None}
-    flags = bool(loads), base_velocity is not None, base_acceleration is not None, delayed
-    return terms_of(*flags), loads | given
+) -> Surroundings:
+    """The surroundings of a machine."""
+    if external is None and base_velocity is None and base_acceleration is None:
+        return ALONE
+    names: list[str] = []
+    arrays: list[Any] = []
+    points: Any = NOWHERE
+    wrenches = None
+    if isinstance(external, Mapping):
+        if external:
+            points, wrenches = tuple(external), external
+            names, arrays = ["external"], [_joined(list(external.values()))]
+    elif external is not None:
+        check_model(model)
+        if model.bodies:
+            names, arrays, points = ["external"], [external], EVERY_BODY
+    flags = points is not NOWHERE, base_velocity is not None, base_acceleration is not None
+    if base_velocity is not None:
+        names.append("base_velocity")
+        arrays.append(base_velocity)
+    if base_acceleration is not None:
+        names.append("base_acceleration")
+        arrays.append(base_acceleration)
+    return Surroundings(flags, tuple(names), tuple(arrays), points, wrenches)
 
 
-def _loads(model: Model, external: External | None) -> dict[str, Any]:
-    """Wrenches and the points where they act, as arguments of a function; none without any."""
-    if external is None:
-        return {}
-    if not isinstance(external, Mapping):
-        points: list = [body.name for body in model.bodies]
-        wrenches = from_bodies(model, "external", external, " or a dict {point: wrench}")
-        return {"external": wrenches, "points": points} if points else {}
-    if not external:
-        return {}
-    points, blocks = list(external), []
-    for point, wrench in external.items():
-        _check_place(model, point)
-        name = f"external[{point!r}]"
-        blocks.append(check_array(name, wrench, (6,), "[moment; force]"))
-    try:
-        wrenches = np.concatenate(np.broadcast_arrays(*blocks), axis=-1)
-    except ValueError:
-        shapes = ", ".join(map(str, (x.shape for x in blocks)))
-        raise InputError(f"external: the batches do not broadcast: {shapes}") from None
-    return {"external": wrenches, "points": points}
+def _joined(wrenches: Sequence[Any]) -> Any:
+    """Wrenches of one state, one after the other; None for whatever must be looked at first."""
+    if len(wrenches) == 1:
+        return wrenches[0]
+    is_ordinary = all(type(x) is np.ndarray and x.shape == (6,) for x in wrenches)
+    return np.concatenate(wrenches) if is_ordinary else None
 
 
-def _check_place(model: Model, point: Point | str) -> None:
-    """InputError for a wrench at a point of no body."""
-    if not isinstance(point, (str, Point)):
-        own = getattr(point, "name", None)  # of a body or a frame
-        got = repr(point) if own is None else f"a {type(point).__name__}; write {own!r}"
-        raise InputError(
-            f"external: expected pp.point(...) or the name of a frame as key, got {got}"
-        )
-    try:
-        model.frame(point if isinstance(point, str) else point.frame)
-    except InputError as error:
-        raise InputError(f"external: {error}") from None
+def answer_in(
+    model: Model,
+    around: Surroundings,
+    formula: tuple[Any, ...],
+    names: tuple[str, ...],
+    arrays: tuple[Any, ...],
+    backend: str | None,
+    out: Any,
+    threads: int | str | None,
+) -> Any:
+    """The value of a formula in the surroundings of a machine: its last options are the flags."""
+    return answer(
+        model,
+        formula + around.flags,
+        names + around.names,
+        arrays + around.arrays,
+        around.points,
+        backend,
+        out,
+        threads,
+        around.wrenches,
+    )

@@ -21,18 +21,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.compile import SINGULAR, Model
-from phipsi.dynamics.evaluate import evaluate
+from phipsi.algebra.node import Node
+from phipsi.dynamics.evaluate import NOWHERE, answer
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import NOTHING_RESISTS
 from phipsi.dynamics.mass import mass_matrix as projected_mass
 from phipsi.errors import InputError, SolveError
+from phipsi.lowering.watch import SINGULAR
 from phipsi.model.configuration import check_configuration
+from phipsi.model.model import Model
 from phipsi.operators import D, H, I, K, S_q, phi, psi, vector
 
 w = vector("w", "joint")
 FORCE = S_q.T @ (I + H @ phi @ K) @ D.sqrt @ w
 VELOCITY = S_q.T @ (I - H @ psi @ K).T @ D.sqrt.inv.T @ w
+
+
+def _velocity(model: Model) -> Node:
+    return VELOCITY
+
+
+def _force(model: Model) -> Node:
+    return FORCE
+
 
 Seed = np.random.Generator | int | None
 Size = int | tuple[int, ...] | None
@@ -82,7 +93,7 @@ def sample_velocity(
     check_open(model, "sample_velocity")
     noise = _noise(model, q, rng, size)
     if not model.has_mimics:
-        return evaluate(model, VELOCITY, backend, q=q, w=noise)
+        return answer(model, _velocity, ("q", "w"), (q, noise), NOWHERE, backend)
     root = _dense_root(projected_mass(model, q, backend=backend))
     own = noise[..., : model.nv, None]
     return np.linalg.solve(np.swapaxes(root, -1, -2), own)[..., 0]
@@ -124,7 +135,7 @@ def sample_force(
     check_open(model, "sample_force")
     noise = _noise(model, q, rng, size)
     try:
-        return evaluate(model, FORCE, backend, q=q, w=noise)
+        return answer(model, _force, ("q", "w"), (q, noise), NOWHERE, backend)
     except SolveError:
         if not model.has_mimics:  # else one that follows may carry nothing: D vanishes there
             raise

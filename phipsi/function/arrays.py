@@ -1,6 +1,7 @@
 """A function of arrays, whatever it computes: how it is called, and where its code is.
 
-__call__        ordinary arrays go to machine code directly: an entry, or the ufunc
+__call__        ordinary arrays go to machine code directly, by its entry
+_by_code        others go there by NumPy, if it can convert and broadcast them
 _carefully      whatever else was passed is looked at, named if it is wrong, converted
 _run            machine code; what it complains of is computed again by the interpreter
 """
@@ -26,13 +27,14 @@ from phipsi.function.call import Bodies, Call, Lists, Options
 from phipsi.function.results import alarmed, are_plain, check_out, copied
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.inputs import checked_points
-from phipsi.model.model import Model
+from phipsi.model.model import Model, Point
 
 if TYPE_CHECKING:
-    from phipsi.backends.job import Computation
+    from phipsi.backends.job import Computation, Shape
     from phipsi.backends.machine_code import MachineCode, Way
     from phipsi.function.derivative import Derivative
 
+PLACES = 256  # choices of points that calls are quick for
 CODES = 32  # for so many choices of the bodies that points are on
 PATIENCE = 1.0  # seconds of compiling after which a person at a terminal is told
 
@@ -56,6 +58,7 @@ class ArrayFunction(ABC):
     _order: tuple[str, ...]  # arguments that go to machine code as they are; none if some do not
     _skips: bool  # whether the second argument, v, is not among them
     _passes_points: bool
+    _block_shapes: Mapping[str, tuple[int, ...] | None]  # of operators in blocks; None if uneven
 
     def __init__(self, model: Model, several: bool, options: Options):
         self.model, self.options = model, options
@@ -64,6 +67,7 @@ class ArrayFunction(ABC):
         self._codes: dict[tuple, MachineCode | None] = {}
         self._code: MachineCode | None = None  # where points need not be looked at
         self._quick: Callable | None = None  # its entry for ordinary arrays
+        self._quick_at: dict[Any, Callable] = {}  # entries for points that were passed before
 
     # -- what differs --------------------------------------------------------------------------
 
@@ -79,6 +83,10 @@ class ArrayFunction(ABC):
     @abstractmethod
     def _computation(self, bodies: Bodies) -> Computation | None:
         """What is compiled for points on these bodies; None where some argument is empty."""
+
+    @abstractmethod
+    def _positions(self, passed: Sequence[Any]) -> np.ndarray:
+        """Of all points on their bodies, one after the other."""
 
     @abstractmethod
     def _lists(self, passed: Sequence[Any]) -> Lists:
@@ -108,15 +116,19 @@ class ArrayFunction(ABC):
                 `threads`: that the batch is shared among, if it is large.
         """
         quick = self._quick
-        if quick is not None and not named:
-            result = quick(*arguments)
+        if quick is not None:
+            result = quick(*arguments, **named)
             if result is not None:
                 return result
         return self._by_code(arguments, named)
 
     def _by_code(self, arguments: tuple, named: dict[str, Any]) -> Any:
-        """A call that goes to machine code if its arguments allow it as they are."""
-        is_tried = self._quick is not None and not named
+        """A call that goes to machine code if NumPy can take its arguments as they are."""
+        if self._block_shapes and self._quick is not None:
+            arguments, named = self._stacked(arguments, named)
+            result = self._quick(*arguments, **named)
+            if result is not None:
+                return result
         threads = named.pop("threads", None)
         code = self._code
         if code is None:
@@ -124,10 +136,6 @@ class ArrayFunction(ABC):
         direct = self._placed(arguments, named) if named or self._skips else arguments
         if len(direct) == len(self._order):
             way = code.way(self.options.threads if threads is None else threads)
-            if way.entry is not None and self._is_plain and not is_tried:
-                result = way.entry(*direct)
-                if result is not None:
-                    return result
             before = way.counter[0]
             try:
                 result = way.gufunc(*direct)
@@ -136,6 +144,42 @@ class ArrayFunction(ABC):
             if way.counter[0] == before and are_plain(result):
                 return (result,) if self._several and type(result) is not tuple else result
         return self._carefully(arguments, named, threads)
+
+    def _stacked(
+        self, arguments: tuple, named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same arguments, lists of blocks of one size as one array."""
+
+        def stacked(name: str, value: Any) -> Any:
+            shape = self._block_shapes.get(name)
+            if shape is None or type(value) not in (list, tuple):
+                return value
+            if any(np.shape(block) != shape[1:] for block in value):
+                return value
+            return np.array(value, self.dtype)
+
+        by_place = zip(self.inputs, arguments, strict=False)
+        rest = arguments[len(self.inputs) :]
+        return (
+            (*(stacked(*x) for x in by_place), *rest),
+            {name: stacked(name, value) for name, value in named.items()},
+        )
+
+    def _at_points(self, /, *arguments: Any, **named: Any) -> Any:
+        """A call at points that were passed before; None for others."""
+        place = self.inputs.index("points")
+        if len(arguments) > place:
+            points = arguments[place]
+            arguments = (*arguments[:place], *arguments[place + 1 :])
+            if "points" in named:
+                return None
+        else:
+            points = named.pop("points", None)
+        try:
+            quick = self._quick_at.get(points_key(points))
+        except TypeError:  # no points
+            return None
+        return None if quick is None else quick(*arguments, **named)
 
     def _placed(self, arguments: tuple, named: dict[str, Any]) -> tuple:
         """All arguments in the order of machine code; none if something else is asked for."""
@@ -163,6 +207,8 @@ class ArrayFunction(ABC):
                 results = copied(results, out, self.dtype)
         else:
             results = self._run(code, call, out, threads)
+            if self._passes_points:
+                self._remember(code, self._by_name(arguments, named)["points"])
         return tuple(results) if self._several else results[0]
 
     def _by_name(self, arguments: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
@@ -278,7 +324,7 @@ class ArrayFunction(ABC):
                 while len(self._codes) >= CODES:
                     del self._codes[next(iter(self._codes))]
                 self._codes[key] = code
-                if not key:
+                if not self._passes_points:
                     self._found(code)
             return self._codes[key]
 
@@ -288,10 +334,74 @@ class ArrayFunction(ABC):
         return {key: [self.model.locate(x)[0] for x in several] for key, several in checked.items()}
 
     def _found(self, code: MachineCode | None) -> None:
-        """Code that serves every call: no points to look at."""
-        self._code = code
-        if code is not None and self._order and self._is_plain and not self._skips:
-            self._quick = code.way(self.options.threads).entry
+        """Code that serves every call: no points are passed."""
+        if code is None:
+            return
+        if self._order:
+            self._code = code
+        self._quick = self._entry(code)
+
+    def _remember(self, code: MachineCode, points: Any) -> None:
+        """Let calls at these points be quick from now on."""
+        key = points_key(points)
+        if key in self._quick_at or key is None:
+            return
+        entry = self._entry(code, points)
+        if entry is None:
+            return
+        while len(self._quick_at) >= PLACES:
+            self._quick_at.pop(next(iter(self._quick_at)), None)
+        self._quick_at[key] = entry
+        self._quick = self._at_points
+
+    def entry(
+        self,
+        points: Any,
+        names: Sequence[str],
+        inputs: Mapping[str, Shape],
+        outputs: Sequence[Shape | None],
+    ) -> Callable | None:
+        """Its machine code as a function of ordinary arrays alone, with `out`.
+
+        It returns None for whatever else is passed, and where something is wrong: a call of this
+        function says what. There is no such function, None, without machine code.
+
+        Args:
+            points: those passed, to which it is tied; None if the function takes none.
+            names: of its arguments, in order.
+            inputs: shapes of arguments in which callers pass them, if others, by name.
+            outputs: shapes of results in which callers get them; None for those of this function.
+        """
+        passed = () if points is None else points
+        code = self._compiled_at(self._lists(passed)) if self.backend == "llvm" else None
+        if code is None:
+            return None
+        shapes = [x or y for x, y in zip(outputs, code.outputs, strict=True)]
+        return self._entry(code, passed, names, inputs, tuple(shapes))
+
+    def _entry(
+        self,
+        code: MachineCode,
+        points: Any = (),
+        names: Sequence[str] | None = None,
+        inputs: Mapping[str, Shape] | None = None,
+        outputs: tuple[Shape, ...] | None = None,
+    ) -> Callable | None:
+        from phipsi.backends.entry import Callers  # LLVM, for those who need it
+
+        shapes = dict(self._block_shapes)
+        if not self._is_plain or None in shapes.values():
+            return None
+        places = self._positions(points).astype(self.dtype)
+        own = tuple(self.inputs if names is None else names)
+        callers = Callers(
+            (*["points"] * bool(places.size), *(x for x in own if x != "points")),
+            {x: y for x, y in shapes.items() if y is not None} | dict(inputs or {}),
+            outputs,
+            (*shapes, "points"),
+        )
+        entry = code.entry(callers, self.options.threads)
+        return entry if entry is None or not places.size else partial(entry, places)
 
     @property
     def _is_plain(self) -> bool:
@@ -457,6 +567,14 @@ class ArrayFunction(ABC):
         from phipsi.function.derivative import Derivative
 
         return Derivative(self, "vjp")
+
+
+def points_key(points: Any) -> Any:
+    """What points are found by that were passed before; None if they are no list of points."""
+    kind = type(points)
+    if kind is str or kind is Point or kind is tuple:
+        return points
+    return tuple(points) if kind is list else None
 
 
 @contextmanager

@@ -48,6 +48,7 @@ class Derivative(ArrayFunction):
         super().__init__(base.model, kind == "vjp" or base._several, base.options)
         self.base, self.kind = base, kind
         self._passes_points = base._passes_points
+        self._block_shapes = base._block_shapes
         self.added = self._names()
         self.varying = (*base.varying, *self.added)
         self.inputs = (*base.inputs, *self.added)
@@ -163,6 +164,9 @@ class Derivative(ArrayFunction):
 
     def _lists(self, passed: Sequence[Any]) -> Lists:
         return self.base._lists(passed)
+
+    def _positions(self, passed: Sequence[Any]) -> np.ndarray:
+        return self.base._positions(passed)
 
     # -- what is computed ----------------------------------------------------------------------
 

@@ -72,7 +72,7 @@ class Function(ArrayFunction):
         self.expressions, self.program = expressions, program
         self._letters = letters_of(expressions)
         check_letters(model, self._letters)
-        own = [x.arguments for x in self._at_points()]
+        own = [x.arguments for x in self._letters_at_points()]
         in_points = any(POINTS in (x.source, x.target) for x in (*self._letters, *expressions))
         self._passes_points = not all(own) if own else in_points
         if not self._passes_points:
@@ -85,11 +85,12 @@ class Function(ArrayFunction):
         self._has_speeds = any(x.record.of_speeds for x in self._letters)
         self._machine = Machine(model, program.shifted, self._parameters)
         arrays_only = not any(map(in_blocks, program.free))
-        is_direct = arrays_only and not list(self._at_points())
+        is_direct = arrays_only and not list(self._letters_at_points())
         order = ("q", *(["v"] if self._has_speeds else []), *free, *parameters)
         self.varying = order
         self._order = order if is_direct else ()
         self._skips = is_direct and not self._has_speeds and bool(free or parameters)
+        self._block_shapes = {x.name: self._blocks(x) for x in program.free if in_blocks(x)}
 
     @property
     def parameters(self) -> dict[str, np.ndarray]:
@@ -242,7 +243,7 @@ class Function(ArrayFunction):
     def _text(self) -> str:
         return ", ".join(self.outputs)
 
-    def _at_points(self) -> Iterator[Symbol]:
+    def _letters_at_points(self) -> Iterator[Symbol]:
         """The letters that stand for points."""
         return (x for x in self._letters if POINTS in (x.source, x.target) and not x.free)
 
@@ -252,7 +253,7 @@ class Function(ArrayFunction):
             check_point_counts(one, lambda points: len(checked_points(points or passed)))
 
     def _lists(self, passed: Sequence[Any]) -> Lists:
-        lists = {x.arguments: x.arguments or passed for x in self._at_points()}
+        lists = {x.arguments: x.arguments or passed for x in self._letters_at_points()}
         return lists | ({(): passed} if self._passes_points else {})
 
     @cached_property
@@ -322,6 +323,17 @@ class Function(ArrayFunction):
         if not in_blocks(letter):
             return sum(rows), sum(widths)
         return (sum(n * m for n, m in zip(rows, widths, strict=True)),)
+
+    def _blocks(self, letter: Symbol) -> tuple[int, ...] | None:
+        """The shape of an array of all blocks of an operator; None if they are not alike."""
+        if POINTS in (letter.target, letter.source):
+            return None  # how many there are, the points tell
+        rows, widths = (
+            set(self._machine.block_sizes(x, {})) for x in (letter.target, letter.source)
+        )
+        if len(rows) != 1 or len(widths) != 1:
+            return None
+        return len(self._machine.block_sizes(letter.target, {})), *rows, *widths
 
     def _output_shape(self, expression: Node, bodies: Bodies) -> tuple[int, ...]:
         def size(target: bool) -> int:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from phipsi.algebra.spaces import POINTS, POSE
+from phipsi.algebra.spaces import POINTS
 from phipsi.lowering import blocks
 from phipsi.lowering.machine import Block, Machine, Values
 from phipsi.lowering.outputs import Emit
 from phipsi.lowering.own import own_block
 from phipsi.lowering.program import (
     BODIES,
+    FRAME,
     At,
     Columns,
     Direction,
@@ -99,7 +100,7 @@ class Run(Visitor):
         if read.at is At.EACH_POINT:
             return store
         if kind == "body" and seat.k == WORLD:  # which rests, where it is
-            return list(HERE) if slot.shape.rows is POSE else self.machine.zeros(slot.shape, seat)
+            return list(HERE) if slot.shape == FRAME else self.machine.zeros(slot.shape, seat)
         block = store if kind == "world" else store[seat.k if kind == "body" else place]
         return self.machine.zeros(slot.shape, seat, kind == "world") if block is None else block
 

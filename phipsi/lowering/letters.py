@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 VELOCITY = np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])  # [omega; v] -> [0; v]
 SPATIAL = len(VELOCITY)  # size of the base's and of a point's block; a body brings its own
-PLACE = 12  # size of a pose: nine numbers of R, three of the origin
+PLACE = 16  # size of a pose: a homogeneous matrix, row by row
 
 
 class Kinematics:
@@ -388,11 +388,14 @@ def _(m: DenseMachine, *points: Point) -> np.ndarray:
 
 @letter(op.pose)
 def _(m: DenseMachine) -> np.ndarray:
-    """The rows of R_k, then where the origin of body k stands; in the world, whatever the axes."""
+    """[[R_k, x_k], [0, 1]] row by row; in the world, whatever the axes."""
     blocks = []
     for turn, origin in zip(m.kinematics.turn, m.kinematics.origin, strict=True):
-        rows = (row[..., None] for row in np.moveaxis(_rotation(turn), -2, 0))
-        blocks.append(np.concatenate([*rows, origin], axis=-2))
+        R = _rotation(turn)
+        upper = np.concatenate([R, np.broadcast_to(origin, (*R.shape[:-1], 1))], axis=-1)
+        lower = np.broadcast_to([[0.0, 0.0, 0.0, 1.0]], (*R.shape[:-2], 1, 4))
+        whole = np.concatenate([upper, lower], axis=-2)
+        blocks.append(whole.reshape(*whole.shape[:-2], PLACE, 1))
     return _stack(m, POSE, blocks)
 
 

@@ -30,9 +30,9 @@ from phipsi.algebra.node import (
     scale,
 )
 from phipsi.algebra.own import MachineLetter
-from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Causality, Space
+from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POSE, SCALAR, Causality, Space
 from phipsi.errors import PhipsiError
-from phipsi.lowering.program import Effect, Origin, Slot, Statement
+from phipsi.lowering.program import FRAME, Effect, Origin, Slot, Statement
 from phipsi.lowering.settle import known_propagator
 from phipsi.lowering.structure import INNER, P_PLUS, transposed
 from phipsi.lowering.visitor import FORMULAS
@@ -238,6 +238,8 @@ def spaces_of(slot: Slot) -> tuple[Space, Space]:
     rows, columns = slot.shape.rows, slot.shape.columns
     if rows in (10, "transform"):
         return BODY, BODY
+    if slot.shape == FRAME:
+        return POSE, SCALAR
     target = rows if isinstance(rows, Space) else SCALAR
     if slot.domain.kind == "column":
         return target, slot.columns.space

@@ -111,6 +111,9 @@ class Shape:
         return (self.rows,) if self.columns is None else (self.rows, self.columns)
 
 
+FRAME = Shape(12)  # of a frame in the world: the rows of R, then the origin
+
+
 @dataclass(frozen=True)
 class Slot:
     """A named place for one block at each place of a domain."""

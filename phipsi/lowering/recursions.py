@@ -13,11 +13,11 @@ from dataclasses import replace
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import Identity, Node, Sum, Symbol, Transpose, scale
-from phipsi.algebra.spaces import BODY, JOINT, POSE
+from phipsi.algebra.spaces import BODY, JOINT
 from phipsi.errors import LoweringError
-from phipsi.lowering.lower import SQUARE, VECTOR_OF, Lowering
+from phipsi.lowering.lower import SQUARE, Lowering
 from phipsi.lowering.origins import composite_of, upsilon_of
-from phipsi.lowering.program import At, Effect, Read, Shape, Slot
+from phipsi.lowering.program import FRAME, At, Effect, Read, Shape, Slot
 from phipsi.lowering.structure import STEPS, is_positive, is_symmetric, join, split, transposed
 
 RIGID = Shape(10)  # mass, first moment, rotational inertia
@@ -43,11 +43,19 @@ def joint_map(low: Lowering) -> Slot:
 
 def pose(low: Lowering) -> Slot:
     """Axes and origin of the private frame in the world, base_to_tip."""
-    slot, is_new = low.promise(("pose",), "pose", VECTOR_OF[POSE])
+    slot, is_new = low.promise(("pose",), "pose", FRAME)
     if is_new:
-        made = low.emit("pose", (transform(low), Read(slot, At.PARENT)), VECTOR_OF[POSE])
+        made = low.emit("pose", (transform(low), Read(slot, At.PARENT)), FRAME)
         slot = low.define(slot, made)
+        low.note_origin(slot, op.pose, first=True)
     return slot
+
+
+def link_pose(low: Lowering) -> Slot:
+    """Axes and origin of the link frame in the world."""
+    placed = low.emit("link_pose", (pose(low),), FRAME)
+    low.note_origin(placed, op.pose, first=True)
+    return placed
 
 
 # -- composite and articulated inertias, Upsilon -----------------------------------------

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from phipsi.algebra.node import Symbol
-from phipsi.algebra.spaces import BASE, JOINT, POINTS, POSE, SCALAR, Space, is_dense
+from phipsi.algebra.spaces import BASE, JOINT, POINTS, SCALAR, Space, is_dense
 from phipsi.graph.graph import Node
 from phipsi.lowering import blocks
 from phipsi.lowering.cancellation import Recorded, Size
@@ -28,7 +28,18 @@ from phipsi.lowering.links import Link
 from phipsi.lowering.machine import Block, Values
 from phipsi.lowering.memory import Area, Matrix, Recorder, Rows, Slots, is_fixed
 from phipsi.lowering.own import own_letters
-from phipsi.lowering.program import At, Columns, Effect, Life, Loop, Program, Read, Slot, Statement
+from phipsi.lowering.program import (
+    FRAME,
+    At,
+    Columns,
+    Effect,
+    Life,
+    Loop,
+    Program,
+    Read,
+    Slot,
+    Statement,
+)
 from phipsi.lowering.seat import Seat
 from phipsi.lowering.templates import (
     PASSING,
@@ -334,7 +345,7 @@ class Visit(Recorder):
         if kind == "point":
             return self.slots[slot][place]
         if seat.k == WORLD:  # which rests, where it is
-            return list(HERE) if slot.shape.rows is POSE else self.machine.zeros(slot.shape, seat)
+            return list(HERE) if slot.shape == FRAME else self.machine.zeros(slot.shape, seat)
         if slot in self._own:
             return self._own[slot]
         if slot not in self.layout.pushed:

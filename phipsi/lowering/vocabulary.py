@@ -237,7 +237,7 @@ def _(low: Lowering, letter: Symbol, star: bool, rest: Node) -> Slot:
     x = low.vector(rest)
     there = x.domain if x.domain.kind == "column" else Domain("point", points=letter.arguments)
     step = "from_world_axes" if star else "to_world_axes"
-    return low.emit(step, (low.vector(op.pose), x), VECTOR_OF[POINTS], domain=there)
+    return low.emit(step, (recursions.link_pose(low), x), VECTOR_OF[POINTS], domain=there)
 
 
 @block(op.B)
@@ -252,7 +252,7 @@ def _(low: Lowering, letter: Symbol) -> Slot:
 @block(op.X)
 def _(low: Lowering, letter: Symbol) -> Slot:
     there, shape = Domain("point", points=letter.arguments), Shape(POINTS, POINTS)
-    return low.emit("axes_matrix", (low.vector(op.pose),), shape, domain=there)
+    return low.emit("axes_matrix", (recursions.link_pose(low),), shape, domain=there)
 
 
 @block(LOADED)
@@ -441,7 +441,8 @@ def _(low: Lowering, letter: Symbol) -> Slot:
 
 @vector(op.pose)
 def _(low: Lowering, letter: Symbol) -> Slot:
-    return low.emit("link_pose", (recursions.pose(low),), VECTOR_OF[POSE])
+    """[[R_k, x_k], [0, 1]], row by row."""
+    return low.emit("homogeneous", (recursions.link_pose(low),), VECTOR_OF[POSE])
 
 
 @vector(op.U)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -140,9 +140,10 @@ class Frame:
     placement: Placement
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """A point fixed on a body or frame, by name; see `point`.
+
+    A tuple: functions find what they know of a point by its hash, which costs next to nothing.
 
     Args:
         frame: the name of the body or frame.

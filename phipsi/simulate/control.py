@@ -24,12 +24,12 @@ from phipsi.algebra.parse import as_expression
 from phipsi.algebra.spaces import COORDINATES, JOINT, POINTS, SCALAR
 from phipsi.algebra.walk import letters_of
 from phipsi.backends.disk.identity import Parts
-from phipsi.compile import check_array, compile
+from phipsi.compile import compile
 from phipsi.dynamics.inverse import GRAVITY, newton_euler
 from phipsi.dynamics.terms import terms_of
 from phipsi.errors import InputError, SpaceError, name_choices
 from phipsi.lowering.inputs import Inputs, describe_letter
-from phipsi.model.configuration import check_configuration
+from phipsi.model.configuration import check_array, check_configuration
 from phipsi.model.joints import Free
 from phipsi.model.model import Model
 from phipsi.operators import S_q, vector

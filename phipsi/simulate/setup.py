@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.compile import check_array, check_backend
+from phipsi.compile import check_backend
 from phipsi.errors import InputError, SolveError
 from phipsi.graph.graph import GraphTooLargeError
-from phipsi.model.configuration import check_configuration
+from phipsi.model.configuration import check_array, check_configuration
 from phipsi.model.model import Model
 from phipsi.scalars import HUGE
 from phipsi.simulate.arrays import ArrayStepper

@@ -28,7 +28,7 @@ def in_latex(argument: object) -> str:
     """An argument in LaTeX: names upright."""
     if isinstance(argument, str):
         return f"\\text{{{escape(argument)}}}"
-    if isinstance(argument, tuple):
+    if type(argument) is tuple:
         return f"({', '.join(map(in_latex, argument))})"
     if type(argument) in (int, float):
         return repr(argument)

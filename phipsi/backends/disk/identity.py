@@ -53,6 +53,8 @@ def _parts(x: Any, known: dict[Node, bytes]) -> Parts:
         if x not in known:  # equal nodes are one; a digest each, or text would grow with sharing
             known[x] = digest(type(x).__name__, [_parts(y, known) for y in x._fields])
         return known[x]
+    if isinstance(x, Point):
+        return ("point", x.frame, x.position)
     if isinstance(x, tuple):
         return [_parts(y, known) for y in x]
     if isinstance(x, Space):
@@ -63,8 +65,6 @@ def _parts(x: Any, known: dict[Node, bytes]) -> Parts:
         return _record_parts(x)
     if isinstance(x, Family):
         return ("family", *(_parts(y, known) for y in (x.L, x.E, x.W, x.N)))
-    if isinstance(x, Point):
-        return ("point", x.frame, x.position)
     return x
 
 

@@ -28,7 +28,7 @@ from phipsi.model.model import Model, Point, point
 
 BODIES = 7  # of a random machine
 Maker = Callable[[np.random.Generator], joints.JointKind]
-SPATIAL, PLACE = 6, 12  # sizes of a point's block, and of a pose
+SPATIAL, PLACE = 6, 16  # sizes of a point's block, and of a pose
 
 
 @dataclass(frozen=True)

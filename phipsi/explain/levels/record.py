@@ -24,7 +24,7 @@ from phipsi.lowering.inputs import Inputs
 from phipsi.lowering.interpret import Run
 from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.machine import Block, Machine, to_link
-from phipsi.lowering.program import Effect, Program, Slot, Statement
+from phipsi.lowering.program import FRAME, Effect, Program, Slot, Statement
 from phipsi.lowering.seat import Seat
 from phipsi.lowering.steps import STEPS
 from phipsi.lowering.watch import Watch
@@ -186,7 +186,9 @@ class Recorder(Run):
         rows: Any
         seat, rows, columns = self.seats[k], slot.shape.rows, slot.shape.columns
         if self._steps[slot] == "pose":
-            return STEPS["link_pose"](seat, block)
+            block = STEPS["link_pose"](seat, block)
+        if slot.shape == FRAME:
+            return STEPS["homogeneous"](seat, block)
         if rows == 10:  # a rigid body, by ten numbers
             block, rows, columns = rigid.matrix(block), BODY, BODY
         if columns is None:

@@ -63,6 +63,13 @@ def link_pose(seat: Seat, pose: Vector) -> list[Scalar]:
     return [*R[0], *R[1], *R[2], *l]
 
 
+@step("pose")
+def homogeneous(seat: Seat, pose: Vector) -> list[Scalar]:
+    """[[R, x], [0, 1]], row by row."""
+    rows = zip(_axes(pose), pose[9:], strict=True)
+    return [*(number for row, x in rows for number in (*row, x)), 0, 0, 0, 1]
+
+
 @step("")
 def potential(seat: Seat, pose: Vector) -> list[Scalar]:
     """-m g . x of the mass centre."""
