@@ -54,7 +54,7 @@ def test_empty_house_is_in_order(house):
         ("lowering", "phipsi.cli"),
         ("closed", "phipsi.flexible"),  # siblings do not know each other
         ("algebra", "numpy"),
-        ("dynamics", "phipsi.model"),  # although it stands above it
+        ("dynamics", "phipsi.lowering"),  # although it stands above it
     ],
 )
 def test_forbidden_import_is_reported(house, room, imported):
