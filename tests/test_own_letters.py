@@ -29,11 +29,13 @@ from phipsi.operators import (
     Jm,
     M,
     Mass,
+    R,
     S,
     T,
     V,
     a,
     b,
+    beta,
     blockdiag,
     cross,
     define,
@@ -41,6 +43,7 @@ from phipsi.operators import (
     letter,
     operator,
     phi,
+    psi,
     scalar,
     vector,
 )
@@ -336,8 +339,10 @@ def test_letters_are_equal_if_their_functions_are():
     assert not D_j.record.mechanics
 
 
-@pytest.mark.parametrize("name", ["unit", "carried", "loaded", "composite", "P_plus", "axis"])
-def test_names_that_lowering_uses_itself_are_free(name):
+@pytest.mark.parametrize(
+    "name", ["unit", "carried", "loaded", "composite", "P_plus", "axis", "M", "D", "psi", "Mass"]
+)
+def test_names_that_letters_have_already_are_free(name):
     model, rng = pp.chain(3), np.random.default_rng(5)
     blocks = rng.normal(size=(3, 6, 6))
     free = operator(name, "body", "body")
@@ -352,6 +357,52 @@ def test_names_that_lowering_uses_itself_are_free(name):
     assert_close(
         pp.compile(model, H @ phi @ v)(q, **given), pp.as_matrix(model, H @ phi @ v, q, **given)
     )
+
+
+ALIKE = {
+    "free": lambda name: operator(name, "body", "body"),
+    "told": lambda name: letter(name, "body", "body", water, positive=True),
+    "defined": lambda name: define(name, 2.0 * M + R),
+}
+
+
+@pytest.mark.parametrize("name", ["M", "P", "V", "phi", "Mass"])
+@pytest.mark.parametrize("kind", ALIKE)
+def test_a_letter_with_the_name_of_another_costs_and_computes_what_it_does_by_any_name(kind, name):
+    model, rng = pp.chain(3), np.random.default_rng(7)
+    q, v = model.random(rng), rng.normal(size=3)
+    blocks = [x @ x.T for x in rng.normal(size=(3, 6, 6))]
+    values, programs = [], []
+    for called in (name, "A_own"):
+        own, given = ALIKE[kind](called), {called: blocks} if kind == "free" else {}
+        outputs = H @ phi @ own @ phi.T @ H.T, psi @ own @ V, (M + own) @ V
+        if kind != "free":
+            outputs += ((H @ phi @ (M + own) @ phi.T @ H.T).inv @ beta,)
+        function = pp.compile(model, outputs, backend="numpy")
+        found = function(q, v, **given)
+        for expression, value in zip(outputs, found, strict=True):
+            assert_close(value, pp.as_matrix(model, expression, q, v, **given))
+        values.append(found)
+        programs.append(function.info().flops)
+    for one, other in zip(*values, strict=True):
+        assert_close(one, other)
+    assert programs[0] == programs[1]
+
+
+def test_a_letter_with_the_name_of_another_is_itself_in_text_derivations_and_explanations():
+    for kind in ALIKE.values():
+        own = kind("Mass")
+        expression = phi @ own @ phi.T
+        assert own != Mass
+        assert own.unicode() == "Mass"
+        assert own.latex() == r"\mathrm{Mass}"
+        for text in (str(expression), expression.unicode(), expression.latex()):
+            assert pp.parse(text, symbols=[own]) == expression
+        assert "mass matrix" not in str(pp.explain(expression @ V).level(2))
+    nature = str(pp.explain(operator("phi", "body", "body") @ a).level(3))
+    assert "locked joints" not in nature
+    rotors = pp.derive(operator("Jm", "joint", "joint") @ Mass.inv @ T)
+    assert rotors.check(pp.chain(3)).ok
 
 
 # -- define ----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.alphabet import Letter
+from phipsi.algebra.alphabet import PAPERS, Letter
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import (
     Bracket,
@@ -224,7 +224,7 @@ def _nature(atom: Node, text: str, view: str) -> list[str]:
             Causality.CAUSAL: "a recursion from the tips to the base",
             Causality.ANTICAUSAL: "a recursion from the base to the tips",
         }.get(atom.causality, "a small dense system")
-    if text in OF_LETTERS:
+    if text in OF_LETTERS and isinstance(letter, Symbol) and letter.record.alphabet is PAPERS:
         way += f": {OF_LETTERS[text][view]}"
     return [atom.causality.value, way]
 
