@@ -1,5 +1,6 @@
 """The letters of the algebra, to be imported by name: `from phipsi.operators import H, phi, M`."""
 
+from phipsi.algebra.elements import at, at_joint
 from phipsi.algebra.operators import (
     HH,
     B,
@@ -103,6 +104,8 @@ __all__ = [
     "Y",
     "a",
     "alpha",
+    "at",
+    "at_joint",
     "b",
     "beta",
     "beta_dot",

@@ -10,7 +10,7 @@ import phipsi as pp
 from phipsi import operators
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.walk import walk
-from phipsi.operators import HH, Gamma_delta, HH_delta, HH_s, I
+from phipsi.operators import HH, Gamma_delta, HH_delta, HH_s, I, at, at_joint
 
 STEP = 1e-30  # of the complex step: its square is below roundoff
 A = operators.operator("A", "body", "body")
@@ -28,7 +28,10 @@ LETTERS = {
     if isinstance(letter := getattr(operators, name), Node) and letter != I
 }
 # The letters of a joint have a meaning only with it: here the first joint.
-OF_A_JOINT = {"HH": HH(0), "HH_s": HH_s(0), "HH_delta": HH_delta(0), "Gamma_delta": Gamma_delta(0)}
+OF_A_JOINT = {
+    **{"HH": HH(0), "HH_s": HH_s(0), "HH_delta": HH_delta(0), "Gamma_delta": Gamma_delta(0)},
+    **{"at": at(0), "at_joint": at_joint(0)},
+}
 MEANT = {name: OF_A_JOINT.get(name, letter) for name, letter in LETTERS.items()}
 NAMES = {
     **{name: getattr(operators, name) for name in operators.__all__},

@@ -82,6 +82,8 @@ SIGNATURES = {
     "HH_s": (BODY, BODY, "memoryless"),
     "HH_delta": (BODY, BODY, "memoryless"),
     "Gamma_delta": (JOINT, BODY, "memoryless"),
+    "at": (BODY, BODY, "memoryless"),
+    "at_joint": (JOINT, JOINT, "memoryless"),
     **{name: (SCALAR, JOINT, None) for name in ("beta", "beta_dot", "T", "C")},
     **{name: (SCALAR, BODY, None) for name in ("a", "b", "V", "alpha", "f")},
     **{name: (SCALAR, POINTS, None) for name in ("f0", "c")},

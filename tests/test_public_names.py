@@ -77,6 +77,8 @@ LETTERS = {
     *("phi", "phi_tilde", "J", "Mass", "R"),
     # articulated bodies
     *("P", "D", "G", "tau", "tau_bar", "K", "E_psi", "psi", "psi_tilde", "Omega", "Y"),
+    # one body or joint
+    *("at", "at_joint"),
     # sensitivities and brackets
     *("HH", "HH_s", "HH_delta", "Gamma_delta", "Q", "cross"),
     # vectors

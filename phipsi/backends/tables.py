@@ -25,7 +25,7 @@ from phipsi.lowering.links import Link
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.memory import Sizes
 from phipsi.lowering.own import own_block, own_letters
-from phipsi.lowering.program import Columns, Direction, Loop, Program, Slot
+from phipsi.lowering.program import Columns, Direction, Loop, Program, Slot, Statement
 from phipsi.lowering.quantities import MOMENTS, TEN
 from phipsi.lowering.templates import (
     Operand,
@@ -37,7 +37,12 @@ from phipsi.lowering.walks import Walk, meetings
 from phipsi.model.joints import JointKind
 from phipsi.model.tree import WORLD
 
-OF_AXES = ("map_derivative", "axis")  # steps that ask whether a joint is this one
+OF_AXES = ("map_derivative", "axis", "selection")  # steps that ask whether a joint is this one
+
+
+def _place(statement: Statement) -> tuple:
+    """The joint that a statement names, and one of its speeds."""
+    return statement.options[1:] if statement.step == "selection" else statement.options
 
 
 class Table:
@@ -97,7 +102,7 @@ class Table:
         """Which bodies have the same form."""
         model, tree = self.machine.model, self.machine.tree
         named = [
-            (x.options, joint_axis(model, *x.options))
+            (_place(x), joint_axis(model, *_place(x)))
             for x in self.program.statements()
             if x.step in OF_AXES
         ]

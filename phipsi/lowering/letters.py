@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phipsi import spatial
+from phipsi.algebra import elements
 from phipsi.algebra import operators as op
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
@@ -287,6 +288,26 @@ def _(m: DenseMachine, *joint_and_axis: Any) -> np.ndarray:
     return result
 
 
+@letter(elements.at)
+def _(m: DenseMachine, *place: Any) -> np.ndarray:
+    """I at body i, zero elsewhere."""
+    return _selection(m, BODY, place)
+
+
+@letter(elements.at_joint)
+def _(m: DenseMachine, *place: Any) -> np.ndarray:
+    """I at joint i, zero elsewhere."""
+    return _selection(m, JOINT, place)
+
+
+def _selection(m: DenseMachine, space: Space, place: tuple) -> np.ndarray:
+    i, _ = joint_axis(m.model, *place)
+    result = m.zeros(space, space)
+    here = m.slices(space)[i]
+    result[..., here, here] = np.eye(here.stop - here.start)
+    return result
+
+
 def _pick_off(m: DenseMachine, i: int, axis: int, bodies: range) -> np.ndarray:
     """S[H*(i) e_a] at the diagonal blocks of the given bodies, each in its own axes."""
     turn, h = m.kinematics.turn, m.kinematics.H_star[i][..., axis]
@@ -303,8 +324,8 @@ def joint_axis(model: Model, *joint_and_axis: Any) -> tuple[int, int]:
     """A joint's number from its name or number, and one of its speeds, by default the first."""
     if len(joint_and_axis) not in (1, 2):
         raise InputError(
-            "HH, HH_s, HH_delta and Gamma_delta belong to a joint and one of its speeds: "
-            "write HH(joint) or HH(joint, axis)"
+            "HH, HH_s, HH_delta and Gamma_delta belong to a joint and one of its speeds, at and "
+            "at_joint to a body: write HH(joint) or HH(joint, axis)"
         )
     joint, axis = (*joint_and_axis, 0)[:2]
     n = len(model.joints)

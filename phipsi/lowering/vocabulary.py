@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from phipsi.algebra import elements
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import family_of
 from phipsi.algebra.node import Bracket, Node, Symbol
@@ -409,6 +410,13 @@ def _(low: Lowering, letter: Symbol) -> Slot:
 def _(low: Lowering, letter: Symbol) -> Slot:
     """Gamma(i,a) = D_{ia} H*(i) at i."""
     return low.emit("map_derivative", (recursions.coordinates(low),), ARROW, letter.arguments)
+
+
+@block(elements.at, elements.at_joint)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """I at body i or joint i, zero elsewhere."""
+    shape = Shape(letter.target, letter.source, symmetric=True)
+    return low.emit("selection", (), shape, (letter.target, *letter.arguments))
 
 
 # -- vectors ---------------------------------------------------------------------------

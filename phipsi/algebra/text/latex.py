@@ -33,6 +33,9 @@ class _Latex(Notation):
             return f"{name}^{{{','.join(written)}}}"
         return f"{name}\\left({', '.join(written)}\\right)"
 
+    def element(self, letter: Symbol, places: tuple) -> str:
+        return f"{self.letter(letter)}\\left({', '.join(map(arguments.in_latex, places))}\\right)"
+
     def multiple(self, number: int | float, operand: Node) -> str:
         between = self.times if isinstance(operand, Product) else " "
         if self._begins_with_number(operand):

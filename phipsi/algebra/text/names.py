@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from phipsi.algebra.alphabet import letters_in
+from phipsi.algebra.elements import ELEMENTS
 from phipsi.algebra.node import Bracket, Identity, Node, Opener, Symbol
 from phipsi.algebra.own import ArticulatedLetter, CallableLetter
 from phipsi.algebra.spaces import BODY
@@ -86,7 +87,7 @@ class Names:
     ):
         self.notation = notation
         own = dict(_named(symbols))
-        letters = letters_in(*(() if alphabet is None else (alphabet,)))
+        letters = letters_in(ELEMENTS.name, *(() if alphabet is None else (alphabet,)))
         self._exact, self._letters = own, letters
         self._known: dict[str, Node | Opener | str] = {name: name for name in FUNCTIONS}
         for letter in letters.values():

@@ -19,7 +19,17 @@ from dataclasses import dataclass, replace
 from operator import add, matmul, mul, sub, truediv
 from typing import Any
 
-from phipsi.algebra.node import Node, Opener, Product, Sum, compose, scale
+from phipsi.algebra.elements import element
+from phipsi.algebra.node import (
+    Node,
+    Opener,
+    Product,
+    Sum,
+    Symbol,
+    Transpose,
+    compose,
+    scale,
+)
 from phipsi.algebra.operators import S, blockdiag, f, f0
 from phipsi.algebra.text.arguments import Arguments, opens_arguments
 from phipsi.algebra.text.commands import Reader
@@ -172,8 +182,31 @@ class Parser(Stream):
                 part = self.suffixed(part, self.attribute(), self.tokens[self.at - 1].end)
             elif self.is_sign("~"):
                 part = self.with_tilde(part, self.take().end)
+            elif self.is_sign("(") and not self.token.blank and _has_elements(part.value):
+                if self.is_name_without_quotes():
+                    raise self.fail(
+                        "a body of an element stands in quotes, or is a number: "
+                        f"{part.value}('elbow', 'hand'), {part.value}(2, 1)",
+                        self.tokens[self.at + 1].span,
+                    )
+                if not opens_arguments(self.tokens, self.at):
+                    return part
+                part = self.element(part)
             else:
                 return part
+
+    def element(self, part: Part) -> Part:
+        """phi(2, 1), V('elbow'): one block; phi*(2, 1) is the star of phi(2, 1)."""
+        places, self.at = Arguments(self.text, self.tokens).listed(self.at + 1, ")")
+        span = part.start, self.tokens[self.at - 1].end
+        value = part.value
+        assert isinstance(value, Node)
+        try:
+            if isinstance(value, Transpose):
+                return self.nested(element(value.children[0], places).T, span, part.depth + 2)
+            return self.nested(element(value, places), span, part.depth + 1)
+        except SpaceError as error:
+            raise failure(str(error), self.text, span, SpaceError) from None
 
     def star_is_adjoint(self, part: Part) -> bool:
         """Whether the star behind an operand is its adjoint, and no multiplication.
@@ -415,6 +448,12 @@ class Parser(Stream):
 
 
 # -- the arithmetic of text ----------------------------------------------------------------
+
+
+def _has_elements(value: object) -> bool:
+    """Whether a parenthesis right behind it may hold places: of a letter, or of its star."""
+    letter = value.children[0] if isinstance(value, Transpose) else value
+    return isinstance(letter, Symbol) and not letter.arguments and not letter.is_scalar
 
 
 def _opens_bracket(value: object) -> bool:

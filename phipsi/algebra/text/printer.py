@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
+from phipsi.algebra.elements import read_element
 from phipsi.algebra.node import (
     Bracket,
     Diagonal,
@@ -38,6 +39,7 @@ class Notation(ABC):
         scaling: how tightly `times` binds: SCALED, or PRODUCT where it does as `product`.
         parentheses: the opening and the closing one.
         diagonal: what stands around A in blockdiag(A).
+        has_elements: whether at(2) phi at(1) is written phi(2, 1).
     """
 
     minus: str
@@ -46,12 +48,17 @@ class Notation(ABC):
     scaling: int
     parentheses: tuple[str, str]
     diagonal: tuple[str, str]
+    has_elements = True
 
     # -- what each notation has of its own -----------------------------------------------
 
     @abstractmethod
     def letter(self, node: Symbol) -> str:
         """A letter and its arguments."""
+
+    def element(self, letter: Symbol, places: tuple) -> str:
+        """One block of an operator or of a vector."""
+        raise AssertionError("a notation that has elements writes them")
 
     @abstractmethod
     def multiple(self, number: int | float, operand: Node) -> str:
@@ -153,10 +160,19 @@ class Notation(ABC):
         return pieces
 
     def _product(self, node: Product) -> Pieces:
-        first, *others = node.factors
-        pieces = [*self.inside(first, PRODUCT, leftmost=True)]
-        for factor in others:
-            pieces += (self.product, *self.inside(factor, PRODUCT))
+        pieces: list[str | Node] = []
+        factors, i = node.factors, 0
+        while i < len(factors):
+            if i:
+                pieces.append(self.product)
+            found = read_element(factors, i) if self.has_elements else None
+            if found is None:
+                pieces += self.inside(factors[i], PRODUCT, leftmost=not i)
+                i += 1
+            else:
+                letter, places, count = found
+                pieces.append(self.element(letter, places))
+                i += count
         return pieces
 
     def _scaled(self, node: Scaled) -> Pieces:

@@ -15,6 +15,7 @@ class _Python(Notation):
     scaling = PRODUCT
     parentheses = "(", ")"
     diagonal = "blockdiag(", ")"
+    has_elements = False  # letters are not called in Python
 
     def letter(self, node: Symbol) -> str:
         if not node.arguments:

@@ -40,6 +40,9 @@ class _Unicode(Notation):
             return name
         return f"{name}({', '.join(map(arguments.in_unicode, node.arguments))})"
 
+    def element(self, letter: Symbol, places: tuple) -> str:
+        return f"{self.letter(letter)}({', '.join(map(arguments.in_unicode, places))})"
+
     def multiple(self, number: int | float, operand: Node) -> str:
         sign, size = self.minus if number < 0 else "", abs(number)
         between = self.times if isinstance(operand, Product) else " "

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.elements import SELECTIONS
 from phipsi.algebra.spaces import POINTS, SCALAR
 from phipsi.explain.levels.formula import ZERO, Around, Atom, Formula, Number, Over, plus, times
 from phipsi.explain.levels.rows import FEW
@@ -180,6 +181,11 @@ def _axis(a: Formulas, x: Statement, at: Place) -> Formula:
     return Atom(name, at.here, (0, 0), (MOTION, None))
 
 
+def _selection(a: Formulas, x: Statement, at: Place) -> Formula:
+    space, *places = x.options
+    return Atom(str(SELECTIONS[space](*places)), at.here, (0, 0), symmetric=True)
+
+
 def _unit(a: Formulas, x: Statement, at: Place) -> Formula:
     assert x.domain.columns is not None
     space, kind = x.options[0], x.domain.columns.kind
@@ -210,6 +216,7 @@ SPELLED: dict[str, Callable[[Formulas, Statement, Place], Formula]] = {
     "own_block": _own_block,
     "own_block_of_q": _own_block,
     "axis": _axis,
+    "selection": _selection,
     "unit": _unit,
     "potential": _potential,
     "base_potential": _potential,

@@ -15,6 +15,7 @@ INSIDE = frozenset(
     (
         *("coordinates", "transform", "speeds", "given", "given_block", "inertia", "rotor_inertia"),
         *("rigid_body", "rigid_matrix", "joint_map", "map_rate", "map_derivative", "axis"),
+        "selection",
         *("identity", "zeros", "one", "unit", "gravity", "transpose", "link_pose", "axes_matrix"),
         *("pivot_factor", "pivot_inverse", "pass_matrix", "gather", "spread", "spread_block"),
         *("base_potential", "lever_matrix", "unit_vector", *OWN_STEPS),

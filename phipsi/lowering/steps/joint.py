@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from phipsi.algebra.spaces import JOINT
 from phipsi.lowering import blocks
 from phipsi.lowering.blocks import is_one, is_zero, minus, times
+from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.seat import Seat, step
 from phipsi.scalars import Scalar
 from phipsi.spatial import Matrix, Vector
@@ -45,6 +47,13 @@ def axis(seat: Seat, H_star: Matrix, *joint_and_axis: Any) -> list[Scalar]:
     """H*(i) e_a at joint i, zero elsewhere."""
     axis = seat.own_axis(joint_and_axis)
     return blocks.zeros(6) if axis is None else [row[axis] for row in H_star]
+
+
+@step("")
+def selection(seat: Seat, space: Any, *place: Any) -> list[list[Scalar]]:
+    """I at body i, zero elsewhere."""
+    n = seat.link.nv if space is JOINT else SPATIAL
+    return blocks.identity(n) if seat.own_axis(place) is not None else blocks.zero_matrix(n, n)
 
 
 @step("Jm @ y")

@@ -1,0 +1,104 @@
+"""Blocks of operators and vectors: phi(i, j), V(k), as text and as numbers."""
+
+import machines
+import numpy as np
+import pytest
+from symbols import assert_close
+
+import phipsi as pp
+from phipsi.operators import D, H, M, Omega, T, V, at, at_joint, beta, f, operator, phi, psi
+
+MACHINE = "forest"  # bodies 0, 1, 2 follow one another; 4 is in another tree
+
+TEXTS = {
+    "φ(0, 1)": at(0) @ phi @ at(1),
+    r"\phi\left(0, 1\right)": at(0) @ phi @ at(1),
+    "phi('body0', 'body1')": at("body0") @ phi @ at("body1"),
+    "ψ*(0, 1)": (at(0) @ psi @ at(1)).T,
+    "H(2)": at_joint(2) @ H @ at(2),
+    "D(1, 1)": at_joint(1) @ D @ at_joint(1),
+    "V(2)": at(2) @ V,
+    "T(2)": at_joint(2) @ T,
+    "Ω(2, 1) M(1) V(1)": at(2) @ Omega @ at(1) @ at(1) @ M @ at(1) @ at(1) @ V,
+    "at(0) f": at(0) @ f,
+    "(M(2) + M)": at(2) @ M @ at(2) + M,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_elements_are_read_and_what_is_written_is_read_back(text):
+    expression = pp.parse(text)
+    assert expression == TEXTS[text]
+    for written in (str(expression), expression.unicode(), expression.latex()):
+        assert pp.parse(written) == expression
+
+
+def test_elements_are_written_as_the_papers_write_them():
+    assert pp.parse("phi(0,1) M(1) V(1)").unicode() == "φ(0, 1) M(1) V(1)"
+    assert pp.parse("phi('a','b')").latex() == r"\phi\left(\text{a}, \text{b}\right)"
+
+
+@pytest.fixture(scope="module")
+def state():
+    model = machines.MARKET[MACHINE]()
+    return model, *machines.random_state(model, np.random.default_rng(4))
+
+
+@pytest.mark.parametrize("operator_and_text", [(phi, "phi"), (psi, "psi"), (Omega, "Omega")])
+@pytest.mark.parametrize("places", [(0, 1), (1, 0), (2, 2), (4, 1)])
+def test_an_element_is_that_block_and_zero_elsewhere(state, operator_and_text, places):
+    model, q, _ = state
+    whole, text = operator_and_text
+    i, j = (slice(6 * k, 6 * k + 6) for k in places)
+    expected = np.zeros_like(matrix := pp.as_matrix(model, whole, q))
+    expected[i, j] = matrix[i, j]
+    element = pp.parse(f"{text}{places}")
+    assert_close(pp.as_matrix(model, element, q), expected, 1.0)
+    assert_close(pp.compile(model, element)(q), expected, 1.0)
+
+
+def test_elements_multiply_as_blocks_do(state):
+    """phi(i,k) phi(k,j) = phi(i,j) [001 (4)]; V(k) = phi*(p,k) V(p) + H*(k) beta(k) [001 (7)]."""
+    model, q, v = state
+    for left, right in (
+        ("phi(0,1) phi(1,2)", "phi(0,2)"),
+        ("phi*(1,2) V(1) + H*(2) beta(2)", "V(2)"),
+    ):
+        sides = [pp.as_matrix(model, pp.parse(x), q, v) for x in (left, right)]
+        assert_close(*sides)
+
+
+@pytest.mark.parametrize("unroll", [True, False])
+def test_elements_are_compiled(state, unroll):
+    model, q, v = state
+    expressions = [at(1) @ V, at_joint(2) @ beta, at(0) @ phi @ at(1) @ M @ V, at(2) @ M @ at(2)]
+    found = pp.compile(model, expressions, unroll=unroll, backend="llvm")(q, v)
+    for expression, value in zip(expressions, found, strict=True):
+        assert_close(value, pp.as_matrix(model, expression, q, v))
+
+
+def test_elements_are_explained():
+    assert "at(1)" in str(pp.explain("V(1)"))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("phi(i, j)", pp.InputError, "a body of an element stands in quotes, or is a number"),
+        ("phi(2)", pp.SpaceError, "an element of `phi` has 2 places, got 1"),
+        ("V(1, 2)", pp.SpaceError, "an element of `V` has 1 places, got 2"),
+        ("gravity(1)", pp.SpaceError, "`gravity` has no elements by bodies"),
+    ],
+)
+def test_what_is_no_element_is_refused(text, kind, message):
+    with pytest.raises(kind, match=message):
+        pp.parse(text)
+
+
+def test_bodies_that_are_not_there_are_refused(state):
+    model, q, _ = state
+    for element in (pp.parse("phi('nobody', 1)"), pp.parse("phi(99, 1)")):
+        with pytest.raises(pp.InputError):
+            pp.as_matrix(model, element, q)
+    A = operator("A", "body", "body")
+    assert pp.parse("A(2)", symbols=[A]) == at(2) @ A @ at(2)
