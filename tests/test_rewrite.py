@@ -104,7 +104,8 @@ def test_rewritten_market_costs_no_more_than_ever_and_means_the_same(machine):
 
 def test_lines_as_they_are_typed_cost_no_more_than_ever():
     model = MACHINES["Puma"]()
-    costs = {name: (flops(MARKET[name], model), n) for name, n in recorded("Puma").items()}
+    asked = {x: n for x, n in recorded("Puma").items() if x.startswith((*PRINTED, "vectors"))}
+    costs = {name: (flops(MARKET[name], model), n) for name, n in asked.items()}
     assert {name: both for name, both in costs.items() if both[0] > both[1]} == {}
 
 
@@ -152,10 +153,10 @@ def test_lemma_4_is_used():
     assert pp.compile(pp.chain(10), line, backend="llvm", rewrite=False).info().flops > 1120
 
 
-def test_the_equation_of_motion_is_as_cheap_as_the_filters_of_the_papers():
+def test_the_equation_of_motion_is_as_cheap_as_the_cheapest_algorithm_of_the_papers():
     model = pp.chain(10)
     (found,) = rewrite_expressions([Mass.inv @ (T - C)], model)
-    assert flops(found, model) <= flops(expressions.FD3, model)
+    assert flops(found, model) <= flops(expressions.FD4, model)
 
 
 def test_line_as_it_is_typed():
