@@ -121,7 +121,7 @@ def values_for(model, rng, batch=()):
     """A value of every free symbol; W is near the identity."""
     bodies, joints = len(model.bodies), sum(joint.kind.nv for joint in model.joints)
     sizes = {"body": 6 * bodies, "joint": joints, "point": 24, "coordinate": model.nv}
-    sizes |= {"base": 6, "pose": 12 * bodies, "loop": 3, "ties": 2, "scalar": 1}
+    sizes |= {"base": 6, "pose": 16 * bodies, "loop": 3, "ties": 2, "scalar": 1}
     values = {}
     for letter in (A, A_t, L, L_t, Q_c, Q_b, Q_t, Q_p, Q_0, W, Z, u, w, x, y, r, s, k, T, f0):
         rows, columns = sizes[letter.target.name], sizes[letter.source.name]
