@@ -24,9 +24,11 @@ from phipsi.dynamics import (
     bias_force,
     body_poses,
     body_velocities,
+    difference,
     forward_dynamics,
     forward_dynamics_delayed,
     gravity_force,
+    integrate,
     inverse_dynamics,
     jacobian,
     jacobian_dot_v,
@@ -53,7 +55,6 @@ from phipsi.lowering.dense import as_matrix
 from phipsi.model import examples, geometry
 from phipsi.model.build import ModelBuilder
 from phipsi.model.closure import Closure, Coupling
-from phipsi.model.configuration import difference, integrate
 from phipsi.model.examples import chain
 from phipsi.model.files.load import load
 from phipsi.model.files.urdf.save import save_urdf

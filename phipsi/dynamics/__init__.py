@@ -4,6 +4,7 @@
     forward.py       forward_dynamics by FD1, FD2, FD3, FD4 or Cholesky; accelerations
     delayed.py       forward_dynamics_delayed: two sweeps, with the velocities of an instant ago
     mass.py          mass_matrix, mass_matrix_inverse
+    manifold.py      integrate, difference
     kinematics.py    body_poses, body_velocities
     points.py        jacobian, jacobian_dot_v, operational_compliance, operational_inertia
     energy.py        kinetic_energy, potential_energy, momentum
@@ -24,6 +25,7 @@ from phipsi.dynamics.energy import kinetic_energy, momentum, potential_energy
 from phipsi.dynamics.forward import accelerations, forward_dynamics
 from phipsi.dynamics.inverse import bias_force, gravity_force, inverse_dynamics
 from phipsi.dynamics.kinematics import body_poses, body_velocities
+from phipsi.dynamics.manifold import difference, integrate
 from phipsi.dynamics.mass import mass_matrix, mass_matrix_inverse
 from phipsi.dynamics.points import (
     jacobian,
@@ -38,9 +40,11 @@ __all__ = [
     "bias_force",
     "body_poses",
     "body_velocities",
+    "difference",
     "forward_dynamics",
     "forward_dynamics_delayed",
     "gravity_force",
+    "integrate",
     "inverse_dynamics",
     "jacobian",
     "jacobian_dot_v",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.errors import InputError
+from phipsi.model.joints import JointKind
 from phipsi.model.model import Joint, Model
 from phipsi.scalars import HUGE, Scalar
 
@@ -42,7 +43,9 @@ def integrate(model: Model, q: ArrayLike, dq: ArrayLike) -> np.ndarray:
     q, dq = check_configuration(model, "q", q), check_speeds(model, "dq", dq)
     batch = broadcast({"q": q.shape[:-1], "dq": dq.shape[:-1]})
     result = np.empty((*batch, model.nq), np.result_type(q, dq))
-    for joint in model.leaders:
+    at_q, at_v, curved = straight_joints(model, "integrate")
+    result[..., at_q] = q[..., at_q] + dq[..., at_v]
+    for joint in curved:
         moved = joint.kind.integrate(columns(q, joint.q), columns(dq, joint.v))
         set_columns(result, joint.q, moved)
     return result
@@ -71,10 +74,32 @@ def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
     q0, q1 = check_configuration(model, "q0", q0), check_configuration(model, "q1", q1)
     batch = broadcast({"q0": q0.shape[:-1], "q1": q1.shape[:-1]})
     result = np.empty((*batch, model.nv), np.result_type(q0, q1))
-    for joint in model.leaders:
+    at_q, at_v, curved = straight_joints(model, "difference")
+    result[..., at_v] = q1[..., at_q] - q0[..., at_q]
+    for joint in curved:
         tangent = joint.kind.difference(columns(q0, joint.q), columns(q1, joint.q))
         set_columns(result, joint.v, tangent)
     return result
+
+
+def straight_joints(model: Model, move: str) -> tuple[np.ndarray, np.ndarray, list[Joint]]:
+    """Where joints stand in q and v that move by addition, and the joints that do not.
+
+    Args:
+        model: the machine.
+        move: "integrate" or "difference".
+    """
+    found = model.functions.get(("straight", move))
+    if found is None:
+        plain = getattr(JointKind, move)
+        straight = [x for x in model.leaders if getattr(type(x.kind), move) is plain]
+        curved = [x for x in model.leaders if getattr(type(x.kind), move) is not plain]
+        places = ([x.q for x in straight], [x.v for x in straight])
+        at_q, at_v = (
+            np.array([i for s in part for i in range(s.start, s.stop)], int) for part in places
+        )
+        found = model.functions["straight", move] = at_q, at_v, curved
+    return found
 
 
 def joint_coordinates(joint: Joint, q: np.ndarray) -> list[Scalar]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from phipsi.model.configuration import columns, set_columns
-from phipsi.model.joints import JointKind
+from phipsi.model.configuration import columns, set_columns, straight_joints
 from phipsi.model.model import Model
 from phipsi.simulate.vectors import Numbers
 
@@ -15,14 +14,8 @@ class ArrayFlow:
 
     def __init__(self, model: Model):
         self.model = model
-        straight = JointKind.integrate
-        plain = [x for x in model.leaders if type(x.kind).integrate is straight]
-        self._curved = [x for x in model.leaders if type(x.kind).integrate is not straight]
+        self._q, self._v, self._curved = straight_joints(model, "integrate")
         self._turning = [x for x in model.leaders if not x.kind.commutes]
-        self._q, self._v = (
-            np.concatenate([np.arange(s.start, s.stop) for s in slices] or [np.empty(0, int)])
-            for slices in ([x.q for x in plain], [x.v for x in plain])
-        )
 
     def move(self, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """q exp(u)."""

@@ -1,0 +1,84 @@
+"""Moves on the configuration manifold as computations: `integrate` and `difference` of a machine.
+
+Joint kinds are written over any scalar, so their moves become a graph as everything else does:
+joint by joint, each on its own manifold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+from phipsi.backends.disk.identity import Parts, of_machine
+from phipsi.backends.job import Rollable, Shape
+from phipsi.graph.graph import Graph, Node
+from phipsi.lowering.trace import Checks, Trace, check_quaternion
+from phipsi.model.model import Model
+
+INTEGRATE, DIFFERENCE = "integrate", "difference"
+LARGEST = 20_000  # nodes; beyond, arrays add nearly as fast, and LLVM would take seconds
+ARGUMENTS = {INTEGRATE: ("q", "dq"), DIFFERENCE: ("q0", "q1")}
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """`integrate(q, dq)` or `difference(q0, q1)` of a machine, as a computation.
+
+    Args:
+        model: the machine.
+        name: which of the two.
+    """
+
+    model: Model
+    name: str
+
+    real = "double"
+
+    @property
+    def inputs(self) -> Mapping[str, Shape]:
+        """Names and shapes of the arguments, in order."""
+        first, second = ARGUMENTS[self.name]
+        n = self.model.nv if self.name == INTEGRATE else self.model.nq
+        return {first: (self.model.nq,), second: (n,)}
+
+    @property
+    def outputs(self) -> tuple[Shape, ...]:
+        """Shapes of the results."""
+        return ((self.model.nq if self.name == INTEGRATE else self.model.nv,),)
+
+    @property
+    def doc(self) -> str:
+        """What it says of itself."""
+        return f"{self.name}({', '.join(self.inputs)}) of {self.model.name!r}"
+
+    @cached_property
+    def key(self) -> Parts | None:
+        """What its code depends on; None if nobody can tell, as of joints of the user's own."""
+        machine = of_machine(self.model)
+        return None if machine is None else (self.name, machine)
+
+    @property
+    def rollable(self) -> Rollable | None:
+        """It has no loops of a program."""
+        return None
+
+    def traced(self, limit: int | None = None) -> Trace:
+        """Every number of it as one graph."""
+        graph = Graph(LARGEST if limit is None else min(limit, LARGEST))
+        one, two = (
+            [graph.input((name, i)) for i in range(n)] for name, (n,) in self.inputs.items()
+        )
+        checks = Checks(graph, self.real)
+        found: dict[int, Node] = {}
+        for joint in self.model.leaders:
+            check_quaternion(joint.kind, one[joint.q], checks)
+            if self.name == INTEGRATE:
+                place, moved = joint.q, joint.kind.integrate(one[joint.q], two[joint.v])
+            else:
+                check_quaternion(joint.kind, two[joint.q], checks)
+                place, moved = joint.v, joint.kind.difference(one[joint.q], two[joint.q])
+            found |= zip(range(place.start, place.stop), map(graph.node, moved), strict=True)
+        outputs = tuple(found[i] for i in sorted(found))
+        return Trace(graph, (outputs,), tuple(chain(checks.found)))
