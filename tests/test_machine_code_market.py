@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from expressions import FAMILIES
 from symbols import y
-from test_lowering_market import arguments, refused, situation
+from test_lowering_market import REFUSED, arguments, situation
 
 import phipsi as pp
 from phipsi.backends import machine_code
@@ -98,7 +98,7 @@ def pytest_generate_tests(metafunc):
 def expected(machine, bundle, points):
     """What the interpreter says, one by one; an error is an answer too."""
     model = situation(machine)[0]
-    known = refused(model)
+    known = REFUSED
     asked = {name: x for name, x in BUNDLES[bundle].items() if name not in known}
     return {name: (x, outcome(machine, [x], points, backend="numpy")) for name, x in asked.items()}
 
