@@ -14,7 +14,7 @@ SPEEDS = {
 FORCES = {"accelerations", "forward_dynamics", "forward_dynamics_delayed"}
 LOADED = {*FORCES, "inverse_dynamics"}
 MOVED = {*LOADED, "bias_force"}  # by a base with velocity and acceleration
-NAMES = sorted({*dynamics.__all__} - {"warmup"})
+NAMES = sorted({*dynamics.__all__} - {"warmup", "integrate", "difference"})
 
 
 def function(name):

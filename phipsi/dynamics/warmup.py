@@ -12,6 +12,7 @@ from phipsi.dynamics.energy import kinetic_energy, momentum, potential_energy
 from phipsi.dynamics.forward import accelerations, forward_dynamics
 from phipsi.dynamics.inverse import bias_force, gravity_force, inverse_dynamics
 from phipsi.dynamics.kinematics import body_poses, body_velocities
+from phipsi.dynamics.manifold import integrate
 from phipsi.dynamics.mass import mass_matrix, mass_matrix_inverse
 from phipsi.dynamics.points import (
     jacobian,
@@ -36,6 +37,7 @@ SPEEDS: dict[Callable, int] = {
     kinetic_energy: 1,
     potential_energy: 0,
     momentum: 1,
+    integrate: 1,
 }
 AT_POINTS: dict[Callable, int] = {
     jacobian: 0,

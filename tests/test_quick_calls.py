@@ -1,0 +1,200 @@
+"""Calls that find their machine code by what they ask: the same answers, in the caller's memory."""
+
+import sys
+
+import numpy as np
+import pytest
+from machines import MARKET, random_state
+
+import phipsi as pp
+from phipsi.dynamics import evaluate, points
+from phipsi.model import configuration
+
+BATCHES = [(), (5,), (2, 3)]
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch):
+    monkeypatch.setattr(sys.modules["phipsi.compile"], "DEFAULT", "llvm")
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return pp.examples.puma560()
+
+
+def state(model, *batch, seed=0):
+    rng = np.random.default_rng(seed)
+    count = int(np.prod(batch))
+    q = np.array([random_state(model, rng)[0] for _ in range(count)])
+    v, w = rng.uniform(-1.0, 1.0, (2, *batch, model.nv))
+    return q.reshape(*batch, model.nq), v, w
+
+
+def asked(model):
+    """Every function at a state: its name, its arguments, and by what names they may go."""
+    tip = model.bodies[-1].name
+    at = pp.point(tip, (0.1, 0.2, 0.3))
+    n = len(model.bodies)
+
+    def rows(q):
+        return np.ones((*q.shape[:-1], n, 6))
+
+    return {
+        "forward_dynamics": lambda q, v, w: (q, v, w),
+        "forward_dynamics, loaded": lambda q, v, w: (q, v, w, {at: np.arange(6.0)}),
+        "forward_dynamics, loaded twice": lambda q, v, w: (
+            *(q, v, w),
+            {at: np.arange(6.0), model.bodies[0].name: np.ones(6)},
+        ),
+        "forward_dynamics, by body": lambda q, v, w: (q, v, w, rows(q)),
+        "inverse_dynamics": lambda q, v, w: (q, v, w),
+        "inverse_dynamics, by body": lambda q, v, w: (q, v, w, rows(q)),
+        "accelerations": lambda q, v, w: (q, v, w),
+        "mass_matrix": lambda q, v, w: (q,),
+        "mass_matrix_inverse": lambda q, v, w: (q,),
+        "bias_force": lambda q, v, w: (q, v),
+        "gravity_force": lambda q, v, w: (q,),
+        "body_poses": lambda q, v, w: (q,),
+        "body_velocities": lambda q, v, w: (q, v),
+        "kinetic_energy": lambda q, v, w: (q, v),
+        "potential_energy": lambda q, v, w: (q,),
+        "momentum": lambda q, v, w: (q, v),
+        "jacobian": lambda q, v, w: (q, tip),
+        "jacobian, at a point": lambda q, v, w: (q, at),
+        "jacobian, at points": lambda q, v, w: (q, [at, tip]),
+        "jacobian_dot_v": lambda q, v, w: (q, v, [at]),
+        "operational_compliance": lambda q, v, w: (q, at),
+        "integrate": lambda q, v, w: (q, v),
+        "difference": lambda q, v, w: (q, configuration.integrate(model, q, w)),
+    }
+
+
+NAMES = list(asked(pp.examples.puma560()))
+
+
+def call(name, model, arguments, **how):
+    return getattr(pp, name.split(",")[0])(model, *arguments, **how)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("batch", BATCHES, ids=str)
+def test_quick_answers_are_those_of_the_interpreter(robot, name, batch, monkeypatch):
+    arguments = asked(robot)[name](*state(robot, *batch))
+    right = call(name, robot, arguments, backend="numpy")
+    first = call(name, robot, arguments)
+    monkeypatch.setattr(evaluate, "_evaluate", None)  # from now on there is no other way
+    monkeypatch.setattr(sys.modules["phipsi.dynamics.manifold"], "_move", None)
+    second = call(name, robot, arguments)
+    out = np.full(np.shape(right), np.nan)
+    third = call(name, robot, arguments, out=out)
+    assert third is out
+    for found in (first, second, third):
+        assert np.shape(found) == np.shape(right)
+        np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
+    assert np.array_equal(second, third)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_in_any_memory_and_by_threads(robot, name):
+    arguments = asked(robot)[name](*state(robot, 4))
+    right = call(name, robot, arguments)
+    shape = np.shape(right)
+    out = np.full((2 * shape[0], *shape[1:]), np.nan)[::2]  # not one state after the other
+    assert call(name, robot, arguments, out=out) is out
+    assert np.array_equal(out, right)
+    assert np.array_equal(call(name, robot, arguments, threads=2), right)
+    with pytest.raises(pp.InputError, match=r"out has shape .*; expected"):
+        call(name, robot, arguments, out=np.empty((*shape, 2)))
+    with pytest.raises(pp.InputError, match="threads"):
+        call(name, robot, arguments, threads=-1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_numbers_are_named_on_the_quick_path_too(robot, name):
+    q, v, w = state(robot)
+    call(name, robot, asked(robot)[name](q, v, w))
+    bad = q.copy()
+    bad[2] = np.nan
+    with pytest.raises(pp.InputError, match=r"q0?\[2\] is nan"):
+        call(name, robot, (bad, *asked(robot)[name](q, v, w)[1:]))
+    with pytest.raises(pp.InputError, match=r"model: expected a Model"):
+        call(name, "robot", asked(robot)[name](q, v, w))
+
+
+def test_results_may_go_where_arguments_are_read(robot):
+    q, v, tau = state(robot)
+    right = pp.forward_dynamics(robot, q, v, tau)
+    for array in (tau, v):
+        assert pp.forward_dynamics(robot, q, v, tau, out=array) is array
+        assert np.array_equal(array, right)
+        q, v, tau = state(robot)
+
+
+def test_points_that_were_never_passed_and_lists_that_changed(robot):
+    q, *_ = state(robot)
+    places = [pp.point(robot.bodies[-1].name, (0.0, 0.0, 0.1))]
+    one = pp.jacobian(robot, q, places)
+    assert np.array_equal(pp.jacobian(robot, q, places), one)
+    places[0] = pp.point(robot.bodies[-1].name, (0.0, 0.0, 0.2))
+    other = pp.jacobian(robot, q, places)
+    right = pp.jacobian(robot, q, places, backend="numpy")
+    np.testing.assert_allclose(other, right, rtol=1e-9, atol=1e-12)
+    assert not np.array_equal(one, other)
+    for wrong in (None, {"a": 1}, {"a"}, 3, "nowhere", [3], []):
+        with pytest.raises(pp.InputError):
+            pp.jacobian(robot, q, wrong)
+
+
+def test_so_many_places_are_remembered_and_no_more(robot, monkeypatch):
+    monkeypatch.setattr(evaluate, "PLACES", 4)
+    q, *_ = state(robot)
+    tip = robot.bodies[-1].name
+    for i in range(12):
+        point = pp.point(tip, (0.0, 0.0, 0.01 * i))
+        found = pp.jacobian(robot, q, point)
+        right = pp.jacobian(robot, q, point, backend="numpy")
+        np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-12)
+    assert len(robot.functions[points._jacobian]) == evaluate.PLACES
+
+
+@pytest.mark.parametrize("name", ["tree_of_every_kind", "mimics", "star_of_free_bodies"])
+@pytest.mark.parametrize("batch", BATCHES, ids=str)
+def test_moves_on_every_manifold_are_those_of_the_joint_kinds(name, batch):
+    """One and many states; what the shorter way round is, too."""
+    model = MARKET[name]()
+    q, v, w = state(model, *batch, seed=3)
+    there = configuration.integrate(model, q, 3.0 * w)
+    moved, apart = pp.integrate(model, q, v), pp.difference(model, q, there)
+    assert moved.shape == q.shape and apart.shape == v.shape
+    np.testing.assert_allclose(moved, configuration.integrate(model, q, v), rtol=0, atol=1e-13)
+    right = configuration.difference(model, q, there)
+    np.testing.assert_allclose(apart, right, rtol=0, atol=1e-12)
+    back = pp.integrate(model, q, apart)
+    assert np.abs(pp.difference(model, back, there)).max() < 1e-12
+
+
+def test_moves_refuse_what_is_no_configuration():
+    model = MARKET["star_of_free_bodies"]()
+    q, v, _ = state(model)
+    pp.integrate(model, q, v)
+    pp.difference(model, q, q)
+    free = next(x for x in model.leaders if x.kind.quaternion is not None)
+    long = q.copy()
+    long[free.q] *= 1.1
+    for refused in (lambda: pp.integrate(model, long, v), lambda: pp.difference(model, q, long)):
+        with pytest.raises(pp.InputError, match=r"has length 1\.1"):
+            refused()
+    with pytest.raises(pp.InputError, match="dq has shape"):
+        pp.integrate(model, q, v[:-1])
+
+
+def test_moves_of_joints_of_the_users_own_go_by_arrays():
+    def pose(q):
+        return np.eye(3).tolist(), [q[0], 0.0, 0.0]
+
+    builder = pp.ModelBuilder("own")
+    builder.add_body("a", joint=pp.joints.Custom(pose, 1), mass=1.0, inertia=(1, 1, 1))
+    model = builder.build()
+    assert np.array_equal(pp.integrate(model, np.ones(1), np.ones(1)), [2.0])
+    assert model.functions["integrate"] is None
