@@ -17,6 +17,7 @@ PEERS = "peers"
 CHAINS = "chains"
 ROLLOUTS = "rollouts"
 BIND = "bind"
+FUNCTIONS = "functions"
 THREADS = "threads"
 FLOAT32 = "float32"
 PARAMETERS = "parameters"
@@ -30,6 +31,7 @@ PARTS = (
     CHAINS,
     ROLLOUTS,
     BIND,
+    FUNCTIONS,
     THREADS,
     FLOAT32,
     PARAMETERS,

@@ -16,6 +16,7 @@ What is where:
     rollouts.py                     many states over many steps, beside MuJoCo's
     section.py sections.py          parts with tables and bars of their own:
     control_loop.py                 bound functions
+    functions.py                    every public function of numbers
     threads.py                      batches on two threads
     single_precision.py             float32 beside float64; digits.py: how exact
     parameters.py                   numbers of the robot as arguments

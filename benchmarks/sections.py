@@ -6,6 +6,7 @@ from . import (
     derivations,
     derivatives,
     exported_c,
+    functions,
     loading,
     parameters,
     single_precision,
@@ -14,6 +15,7 @@ from . import (
 
 SECTIONS = (
     control_loop.SECTION,
+    functions.SECTION,
     threads.SECTION,
     single_precision.SECTION,
     parameters.SECTION,

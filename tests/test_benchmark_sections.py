@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import phipsi as pp
-from phipsi.cli import timing
 from phipsi.operators import H, M, T, phi, psi
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmark_findings import findings
+from benchmark_findings import Asked, findings
 
 from benchmarks import (
     cold,
@@ -36,20 +35,6 @@ from benchmarks.tasks import FORWARD, INVERSE, MASS
 ROBOT = Robot("ur5", 3)
 
 every_section = pytest.mark.parametrize("section", SECTIONS, ids=lambda x: x.name)
-
-
-class Asked:
-    """Stands in for `interleave`: every run has a time of its own, and ran once."""
-
-    def __init__(self, **seconds):
-        self.seconds, self.work = seconds, {}
-
-    def __call__(self, runs, work, **_):
-        for run in runs.values():
-            run()
-        self.work = dict(work)
-        found = {name: np.full(3, self.seconds.get(name.replace(" ", "_"), 1.0)) for name in runs}
-        return timing.Times({name: found[name] / work[name] for name in runs}, 1.0)
 
 
 # -- all of them ---------------------------------------------------------------------------
@@ -77,7 +62,7 @@ def test_tables_have_a_row_for_all_that_was_found(section):
     assert len(rows) == 2 + len(found)
     assert len({len(row) for row in rows}) == 1, "columns are aligned"
     first, *_ = section.line(found[0]).split(":")
-    assert first.startswith("UR5") and "\n" not in section.line(found[0])
+    assert first.startswith(("UR5", "Panda")) and "\n" not in section.line(found[0])
 
 
 def test_what_was_not_asked_for_is_empty():
