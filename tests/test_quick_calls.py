@@ -9,6 +9,7 @@ from machines import MARKET, random_state
 import phipsi as pp
 from phipsi.dynamics import evaluate, points
 from phipsi.model import configuration
+from phipsi.operators import C, J, Mass, T, beta, operator, phi, vector
 
 BATCHES = [(), (5,), (2, 3)]
 
@@ -198,3 +199,69 @@ def test_moves_of_joints_of_the_users_own_go_by_arrays():
     model = builder.build()
     assert np.array_equal(pp.integrate(model, np.ones(1), np.ones(1)), [2.0])
     assert model.functions["integrate"] is None
+
+
+# -- compiled functions ------------------------------------------------------------------------
+
+
+def test_functions_take_keywords_points_blocks_and_parameters_quickly(robot, monkeypatch):
+    q, v, tau = state(robot)
+    tip = pp.point(robot.bodies[-1].name, (0.1, 0.0, 0.2))
+    W, joint = operator("W", "body", "body"), robot.joints[0].name
+    x = vector("x", "body")
+    blocks = np.random.default_rng(5).normal(size=(len(robot.bodies), 6, 6))
+    cases = [
+        (Mass.inv @ (T - C), (), ((q, v, tau), {}), ((), {"T": tau, "q": q, "v": v})),
+        (Mass, (), ((q,), {}), ((q, None), {}), ((), {"q": q})),
+        (Mass @ T, (), ((q, None, tau), {}), ((q,), {"T": tau}), ((), {"T": tau, "q": q})),
+        (J, (), ((q, None, [tip]), {}), ((q,), {"points": [tip]}), ((q,), {"points": tip})),
+        (J(tip) @ beta, (), ((q, v), {}), ((), {"v": v, "q": q})),
+        (phi @ W @ x, (), ((q,), {"W": blocks, "x": np.ones(6 * len(blocks))})),
+        (phi @ W @ x, (), ((q,), {"W": list(blocks), "x": np.ones(6 * len(blocks))})),
+        (
+            C,
+            ("gravity", f"{joint}.rotor_inertia"),
+            ((q, v), {"gravity": np.ones(3), f"{joint}.rotor_inertia": np.array(0.1)}),
+            ((q, v, np.ones(3), np.array(0.1)), {}),
+        ),
+    ]
+    for expression, parameters, *calls in cases:
+        function = pp.compile(robot, expression, parameters)
+        slow = pp.compile(robot, expression, parameters, backend="numpy")
+        for places, names in calls:
+            right = slow(*places, **names)
+            first = function(*places, **names)
+            with monkeypatch.context() as patch:
+                patch.setattr(type(function), "_carefully", None)
+                second = function(*places, **names)
+                out = np.empty_like(first)
+                assert function(*places, **names, out=out) is out
+            for found in (first, second, out):
+                np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
+
+
+def test_blocks_beside_a_batch_are_not_taken_for_one(robot):
+    """A list of blocks has their number first: an array of as many states is no such list."""
+    q, *_ = state(robot)
+    n = len(robot.bodies)
+    W, x = operator("W", "body", "body"), vector("x", "body")
+    function = pp.compile(robot, W @ x)
+    slow = pp.compile(robot, W @ x, backend="numpy")
+    blocks, given = np.random.default_rng(6).normal(size=(n, n, 6, 6)), np.ones(6 * n)
+    for W_given in (blocks, blocks[0], list(blocks), [b[0] for b in blocks]):
+        right = slow(q, W=W_given, x=given)
+        for _ in range(2):
+            found = function(q, W=W_given, x=given)
+            assert found.shape == right.shape
+            np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
+
+
+def test_derivatives_are_quick_too(robot, monkeypatch):
+    q, v, tau = state(robot)
+    function = pp.compile(robot, Mass.inv @ (T - C)).jvp
+    first = function(q, v, tau, v, tau, v)
+    monkeypatch.setattr(type(function), "_carefully", None)
+    assert np.array_equal(function(q, v, tau, dq=v, dv=tau, dT=v), first)
+    out = np.empty(robot.nv)
+    assert function(q, v, tau, v, tau, v, out=out) is out
+    assert np.array_equal(out, first)
