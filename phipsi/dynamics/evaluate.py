@@ -58,9 +58,9 @@ def answer(
         wrenches: the user's, at the points; they are looked at where machine code refuses
             the array that was made of them.
     """
-    if backend is None and threads is None:
+    if threads is None and backend != "numpy":
         try:
-            entry = model.functions.get(formula)
+            entry = model.functions.get(formula if backend is None else (formula, backend))
             if points is not NOWHERE and entry is not None:
                 entry = entry.get(points_key(points))
         except (AttributeError, TypeError):  # no model; points that are no points
@@ -117,10 +117,11 @@ def _evaluate(
         if out is not None:
             results = copied(results, out, np.dtype(float))
         result = tuple(results) if several else results[0]
-    if backend is None:
+    if function.backend == "llvm":
+        known_as = formula if backend is None else (formula, backend)
         inputs = {name: (len(model.bodies), SPATIAL) for name in rows}
         entry = function.entry(values.get("points"), names, inputs, shapes)
-        _remember(model, formula, points, entry)
+        _remember(model, known_as, points, entry)
     return result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -53,9 +53,9 @@ def integrate(
     >>> pp.integrate(arm, [0.1, 0.2], [1.0, -1.0])
     array([ 1.1, -0.8])
     """
-    if backend is None and threads is None:
+    if threads is None and backend != "numpy":
         try:
-            entry = model.functions.get(INTEGRATE)
+            entry = model.functions.get(INTEGRATE if backend is None else (INTEGRATE, backend))
         except AttributeError:  # no model
             entry = None
         if entry is not None:
@@ -99,9 +99,9 @@ def difference(
     >>> pp.difference(arm, [0.1, 0.2], [1.1, -0.8])
     array([ 1., -1.])
     """
-    if backend is None and threads is None:
+    if threads is None and backend != "numpy":
         try:
-            entry = model.functions.get(DIFFERENCE)
+            entry = model.functions.get(DIFFERENCE if backend is None else (DIFFERENCE, backend))
         except AttributeError:  # no model
             entry = None
         if entry is not None:
@@ -122,6 +122,7 @@ def _move(
 ) -> np.ndarray:
     """The same, with everything looked at; arrays do what machine code cannot."""
     check_model(model)
+    known_as = which if backend is None else (which, backend)
     backend = check_backend(backend)
     threads_or_default(threads)  # InputError
     first, second = ARGUMENTS[which]
@@ -129,7 +130,7 @@ def _move(
     check = check_speeds if which == INTEGRATE else check_configuration
     y = check(model, second, two)
     batch = broadcast({first: x.shape[:-1], second: y.shape[:-1]})
-    entry = _entry(model, which, threads) if backend == "llvm" else None
+    entry = _entry(model, which, known_as, threads) if backend == "llvm" else None
     if entry is not None and np.result_type(x, y) == np.float64:
         arrays = (np.ascontiguousarray(np.broadcast_to(a, (*batch, a.shape[-1]))) for a in (x, y))
         result = entry(*arrays)
@@ -139,9 +140,11 @@ def _move(
     return result if out is None else copied([result], out, result.dtype)[0]
 
 
-def _entry(model: Model, which: str, threads: int | str | None) -> Callable[..., Any] | None:
+def _entry(
+    model: Model, which: str, known_as: Hashable, threads: int | str | None
+) -> Callable[..., Any] | None:
     """Machine code of a move; None for joints of the user's own, and for large machines."""
-    key = which if threads is None else (which, threads)
+    key = known_as if threads is None else (known_as, threads)
     if key not in model.functions:
         model.functions[key] = _compiled(Move(model, which), threads)
     return model.functions[key]
