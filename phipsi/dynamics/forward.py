@@ -18,7 +18,7 @@ from phipsi.dynamics.evaluate import NOWHERE, answer, cholesky_solve
 from phipsi.dynamics.inverse import bias
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import MASS, NOTHING_RESISTS
-from phipsi.dynamics.terms import External, answer_in, surround, tau, terms_of
+from phipsi.dynamics.terms import External, answer_in, answer_loaded, surround, tau, terms_of
 from phipsi.errors import InputError, name_choices
 from phipsi.function.results import copied
 from phipsi.model.model import Model
@@ -181,17 +181,19 @@ def forward_dynamics(
     >>> pp.forward_dynamics(arm, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], push, method="FD1").round(2)
     array([-20.93,  66.94])
     """
-    if external is None and base_velocity is None and base_acceleration is None:
-        if method != "cholesky":
-            formula = _forward, method
-            return answer(model, formula, LOADED, (q, v, tau), NOWHERE, backend, out, threads)
-    elif isinstance(external, str) and external in (*METHODS, "cholesky"):
+    formula, arrays = (_forward, method), (q, v, tau)
+    is_still = base_velocity is None and base_acceleration is None and method != "cholesky"
+    if is_still and external is None:
+        return answer(model, formula, LOADED, arrays, NOWHERE, backend, out, threads)
+    if isinstance(external, str) and external in (*METHODS, "cholesky"):
         raise InputError(f"external: got {external!r}; did you mean method={external!r}?")
+    how = backend, out, threads
+    if is_still and external is not None:
+        return answer_loaded(model, formula, LOADED, arrays, external, *how)
     around = surround(model, external, base_velocity, base_acceleration)
-    formula = _forward, method
     if method != "cholesky":
-        return answer_in(model, around, formula, LOADED, (q, v, tau), backend, out, threads)
-    found = answer_in(model, around, formula, LOADED, (q, v, tau), backend, None, threads)
+        return answer_in(model, around, formula, LOADED, arrays, *how)
+    found = answer_in(model, around, formula, LOADED, arrays, backend, None, threads)
     result = _by_cholesky(*found)
     return result if out is None else copied([result], out, result.dtype)[0]
 
@@ -250,5 +252,10 @@ def accelerations(
     >>> pp.accelerations(stone, stone.neutral(), [0.0] * 6, [0.0] * 6).round(9)
     array([[ 0.  , 0.  , 0.  , 0.  , 0.  , -9.81]])
     """
+    arrays, how = (q, v, tau), (backend, out, threads)
+    if base_velocity is None and base_acceleration is None:
+        if external is None:
+            return answer(model, _accelerations, LOADED, arrays, NOWHERE, *how)
+        return answer_loaded(model, (_accelerations,), LOADED, arrays, external, *how)
     around = surround(model, external, base_velocity, base_acceleration)
-    return answer_in(model, around, (_accelerations,), LOADED, (q, v, tau), backend, out, threads)
+    return answer_in(model, around, (_accelerations,), LOADED, arrays, *how)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
 from phipsi.dynamics.evaluate import NOWHERE, answer
-from phipsi.dynamics.terms import External, answer_in, surround, terms_of, vdot
+from phipsi.dynamics.terms import External, answer_in, answer_loaded, surround, terms_of, vdot
 from phipsi.model.model import Model
 from phipsi.operators import E, H, Jm, M, S_q, gravity, phi
 
@@ -103,8 +103,10 @@ def inverse_dynamics(
     """
     if external is None and base_velocity is None and base_acceleration is None:
         return answer(model, _newton_euler, MOTION, (q, v, vdot), NOWHERE, backend, out, threads)
-    around = surround(model, external, base_velocity, base_acceleration)
     how = backend, out, threads
+    if external is not None and base_velocity is None and base_acceleration is None:
+        return answer_loaded(model, (_newton_euler,), MOTION, (q, v, vdot), external, *how)
+    around = surround(model, external, base_velocity, base_acceleration)
     return answer_in(model, around, (_newton_euler,), MOTION, (q, v, vdot), *how)
 
 

@@ -147,3 +147,24 @@ def answer_in(
         threads,
         around.wrenches,
     )
+
+
+def answer_loaded(
+    model: Model,
+    formula: tuple[Any, ...],
+    names: tuple[str, ...],
+    arrays: tuple[Any, ...],
+    external: External,
+    backend: str | None,
+    out: Any,
+    threads: int | str | None,
+) -> Any:
+    """The same, on a base that stands still: wrenches in the usual forms go straight on."""
+    how = backend, out, threads
+    loaded, letters = (*formula, True), (*names, "external")
+    if type(external) is np.ndarray and external.size:
+        return answer(model, loaded, letters, (*arrays, external), EVERY_BODY, *how)
+    if type(external) is dict and external:
+        values = *arrays, _joined(list(external.values()))
+        return answer(model, loaded, letters, values, tuple(external), *how, external)
+    return answer_in(model, surround(model, external), formula, names, arrays, *how)

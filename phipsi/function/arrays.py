@@ -68,6 +68,7 @@ class ArrayFunction(ABC):
         self._code: MachineCode | None = None  # where points need not be looked at
         self._quick: Callable | None = None  # its entry for ordinary arrays
         self._quick_at: dict[Any, Callable] = {}  # entries for points that were passed before
+        self._point_place = 0  # where points stand among the arguments
 
     # -- what differs --------------------------------------------------------------------------
 
@@ -167,7 +168,7 @@ class ArrayFunction(ABC):
 
     def _at_points(self, /, *arguments: Any, **named: Any) -> Any:
         """A call at points that were passed before; None for others."""
-        place = self.inputs.index("points")
+        place = self._point_place
         if len(arguments) > place:
             points = arguments[place]
             arguments = (*arguments[:place], *arguments[place + 1 :])
@@ -352,6 +353,7 @@ class ArrayFunction(ABC):
         while len(self._quick_at) >= PLACES:
             self._quick_at.pop(next(iter(self._quick_at)), None)
         self._quick_at[key] = entry
+        self._point_place = self.inputs.index("points")
         self._quick = self._at_points
 
     def entry(
