@@ -62,7 +62,7 @@ def sizes_of(space_name, model, points):
     """The block sizes of a space, independent of the code that draws."""
     return {
         "body": [6] * len(model.bodies),
-        "pose": [12] * len(model.bodies),
+        "pose": [16] * len(model.bodies),
         "joint": [x.kind.nv for x in model.joints],
         "coordinate": [x.kind.nv for x in model.joints if x.mimic is None],
         "point": [6] * points,
@@ -417,10 +417,10 @@ FIXED = pp.ModelBuilder("nothing moves").build()
         (
             lambda: draw_blocks(BIG @ BIG.T, ARM),
             InputError,
-            "'big' has 30000 rows, .* most 2400",
+            "'big' has 30000 rows, .* most 3200",
         ),
-        (lambda: draw_blocks(J, ARM, points=["tip"] * 401), InputError, "has 2406 rows"),
-        (lambda: draw_blocks(J(*["tip"] * 401), ARM), InputError, "has 2406 rows"),
+        (lambda: draw_blocks(J, ARM, points=["tip"] * 534), InputError, "has 3204 rows"),
+        (lambda: draw_blocks(J(*["tip"] * 534), ARM), InputError, "has 3204 rows"),
         (
             lambda: draw_dataflow(3.0),
             InputError,

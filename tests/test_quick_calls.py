@@ -9,7 +9,7 @@ from machines import MARKET, random_state
 import phipsi as pp
 from phipsi.dynamics import evaluate, points
 from phipsi.model import configuration
-from phipsi.operators import C, J, Mass, T, beta, operator, phi, vector
+from phipsi.operators import C, J, Mass, S_q, T, X, beta, operator, phi, vector
 
 BATCHES = [(), (5,), (2, 3)]
 
@@ -265,3 +265,63 @@ def test_derivatives_are_quick_too(robot, monkeypatch):
     out = np.empty(robot.nv)
     assert function(q, v, tau, v, tau, v, out=out) is out
     assert np.array_equal(out, first)
+
+
+def test_outputs_may_not_share_memory(robot):
+    q, v, tau = state(robot)
+    function, memory = pp.compile(robot, [Mass @ T, C]), np.empty(2 * robot.nv)
+    n = robot.nv
+    for out in ((memory[:n],) * 2, (memory[:n], memory[n - 1 : -1])):
+        with pytest.raises(pp.InputError, match="two of the arrays share memory"):
+            function(q, v, tau, out=out)
+    out = memory[:n], memory[n:]
+    assert all(x is y for x, y in zip(function(q, v, tau, out=out), out, strict=True))
+    for found, right in zip(out, function(q, v, tau), strict=True):
+        assert np.array_equal(found, right)
+
+
+# -- what must not depend on earlier calls -----------------------------------------------------
+
+
+def test_complex_blocks_and_odd_ones_are_looked_at_after_real_ones(robot):
+    q, _, tau = state(robot)
+    A = operator("A", "joint", "joint")
+    function = pp.compile(robot, A @ T)
+    real = [np.array([[1.0 + k]]) for k in range(robot.nv)]
+    assert np.array_equal(function(q=q, T=tau, A=real), tau * np.arange(1.0, 1.0 + robot.nv))
+    turned = [x * (1.0 + 1e-3j) for x in real]
+    assert np.allclose(function(q=q, T=tau, A=turned).imag, 1e-3 * tau * (1 + np.arange(robot.nv)))
+    for wrong in ("1", None):
+        with pytest.raises(pp.InputError):
+            function(q=q, T=tau, A=[[[wrong]], *real[1:]])
+
+
+def test_points_of_any_form(robot):
+    q, *_ = state(robot)
+    tip = robot.bodies[-1].name
+    right = pp.jacobian(robot, q, pp.point(tip, (0.0, 0.0, 0.1)))
+    for place in ([0.0, 0.0, 0.1], np.array([0.0, 0.0, 0.1])):
+        for _ in range(2):
+            assert np.array_equal(pp.jacobian(robot, q, pp.Point(tip, place)), right)
+            found = pp.compile(robot, X @ J @ S_q)(q, points=[pp.Point(tip, place)])
+            np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-12)
+    for _ in range(2):
+        assert np.array_equal(pp.jacobian(robot, q, (x for x in [tip])), pp.jacobian(robot, q, tip))
+        with pytest.raises(pp.InputError):  # a tuple is no point, and equals none
+            pp.jacobian(robot, q, (tip, (0.0, 0.0, 0.0)))
+        with pytest.raises(pp.InputError):
+            pp.jacobian(robot, q, [(tip, (0.0, 0.0, 0.1))])
+        pp.jacobian(robot, q, pp.point(tip))
+
+
+def test_machine_code_is_entered_once_however_often_it_refuses(robot, monkeypatch):
+    """Lists, other strides, threads: no new entry is made for them."""
+    q, v, tau = state(robot, 4)
+    pp.forward_dynamics(robot, q, v, tau)
+    made = []
+    monkeypatch.setattr(pp.Function, "entry", lambda *given: made.append(given))
+    pp.forward_dynamics(robot, q.tolist(), v, tau)
+    pp.forward_dynamics(robot, np.asfortranarray(q), v, tau)
+    pp.forward_dynamics(robot, q[:, None], v, tau)
+    pp.forward_dynamics(robot, q, v, tau, threads=2)
+    assert not made

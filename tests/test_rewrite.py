@@ -369,3 +369,15 @@ def test_steps_to_the_normal_form_are_told():
     end, steps = open_up(J @ J.T)
     assert end == normal_form(J @ J.T)
     assert [one.letter.name for one in steps] == ["J"]
+
+
+def test_impossible_inertias_keep_their_pivots():
+    """A body whose inertia is negative about some axis may take away what its parent has."""
+    builder = pp.ModelBuilder("negative", strict=False)
+    turn = pp.joints.Revolute
+    builder.add_body("a", joint=turn((1, 0, 0)), mass=1.0, inertia=(0.5, 0.5, 0.5))
+    builder.add_body("c", "a", turn((0, 0, 1)), mass=0.0, inertia=(-0.5, 0.2, 0.3))
+    model = builder.build()
+    for rewrite in (True, False):
+        with pytest.raises(pp.SolveError):
+            pp.compile(model, Mass.inv @ Mass @ T, rewrite=rewrite)(np.zeros(2), None, np.ones(2))

@@ -27,7 +27,7 @@ from phipsi.errors import InputError, SpaceError
 Blocks = Callable[..., Any]
 STEPS = {field.name for field in fields(Steps)}
 
-_STATE = ("q", "v", "axes", "points", "model", "expression", "out")
+_STATE = ("q", "v", "axes", "points", "model", "expression", "out", "threads")
 ARGUMENTS = {  # of functions that take values of symbols by name
     "as_matrix and of compiled functions": _STATE,
     "explain and of drawings": ("view", "inspect", "factors"),

@@ -7,7 +7,7 @@ formula alone, and called with the user's arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import BODY, POSE, SCALAR
-from phipsi.compile import check_model, compile
+from phipsi.compile import Function, check_backend, check_model, compile
 from phipsi.errors import InputError, SolveError
 from phipsi.function.arrays import PLACES, points_key
 from phipsi.function.results import copied
@@ -86,10 +86,9 @@ def _evaluate(
 ) -> Any:
     """The same, with everything looked at; the next call of its kind will be quicker."""
     check_model(model)
-    make, *options = formula if isinstance(formula, tuple) else (formula,)
-    expression = make(model, *options)
-    several = not isinstance(expression, Node)
-    function = compile(model, expression, backend=backend, rewrite=False)
+    function, shapes, several = _function(model, formula, check_backend(backend))
+    if isinstance(points, Iterator):
+        points = tuple(points)
     values = dict(zip(names, arrays, strict=True))
     if wrenches is not None:
         values["external"] = _checked_wrenches(model, wrenches)
@@ -105,7 +104,6 @@ def _evaluate(
         values["points"] = [body.name for body in model.bodies]
     if threads is not None:
         values["threads"] = threads
-    shapes = [_public_shape(model, x) for x in (expression if several else (expression,))]
     if not any(shapes):
         result = function(**values) if out is None else function(**values, out=out)
     else:
@@ -117,27 +115,53 @@ def _evaluate(
         if out is not None:
             results = copied(results, out, np.dtype(float))
         result = tuple(results) if several else results[0]
-    if function.backend == "llvm":
-        known_as = formula if backend is None else (formula, backend)
+    known_as = formula if backend is None else (formula, backend)
+    if function.backend == "llvm" and not _is_known(model, known_as, points):
         inputs = {name: (len(model.bodies), SPATIAL) for name in rows}
         entry = function.entry(values.get("points"), names, inputs, shapes)
         _remember(model, known_as, points, entry)
     return result
 
 
-def _remember(model: Model, formula: Formula, points: Any, entry: Callable | None) -> None:
+def _function(model: Model, formula: Formula, backend: str) -> tuple[Function, list, bool]:
+    """The compiled function of a formula, shapes of its results, whether there are several."""
+    key = "function", formula, backend
+    try:
+        known = model.functions.get(key)
+    except TypeError:  # an option that is none, as `make` will say
+        known = None
+    if known is None:
+        make, *options = formula if isinstance(formula, tuple) else (formula,)
+        expression = make(model, *options)
+        several = not isinstance(expression, Node)
+        shapes = [_public_shape(model, x) for x in (expression if several else (expression,))]
+        function = compile(model, expression, backend=backend, rewrite=False)
+        known = model.functions[key] = function, shapes, several
+    return known
+
+
+def _is_known(model: Model, formula: Hashable, points: Any) -> bool:
+    """Whether the machine code is found already, or never will be."""
+    if points is NOWHERE:
+        return formula in model.functions
+    try:
+        key = points_key(points)
+        return key is None or key in model.functions.get(formula, ())
+    except TypeError:  # a point whose position is a list
+        return True
+
+
+def _remember(model: Model, formula: Hashable, points: Any, entry: Callable | None) -> None:
     """Let the next call find the machine code by the formula, and by its points."""
-    if entry is None:
-        return
     if points is NOWHERE:
         model.functions[formula] = entry
         return
-    key = points_key(points)
-    if key is not None:
-        at_points = model.functions.setdefault(formula, {})
-        while len(at_points) >= PLACES:
-            at_points.pop(next(iter(at_points)), None)
-        at_points[key] = entry
+    if entry is None:
+        return
+    at_points = model.functions.setdefault(formula, {})
+    while len(at_points) >= PLACES:
+        at_points.pop(next(iter(at_points)), None)
+    at_points[points_key(points)] = entry
 
 
 def _public_shape(model: Model, expression: Node) -> tuple[int, ...] | None:

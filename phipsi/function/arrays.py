@@ -126,8 +126,8 @@ class ArrayFunction(ABC):
     def _by_code(self, arguments: tuple, named: dict[str, Any]) -> Any:
         """A call that goes to machine code if NumPy can take its arguments as they are."""
         if self._block_shapes and self._quick is not None:
-            arguments, named = self._stacked(arguments, named)
-            result = self._quick(*arguments, **named)
+            places, names = self._stacked(arguments, named)
+            result = self._quick(*places, **names)
             if result is not None:
                 return result
         threads = named.pop("threads", None)
@@ -155,9 +155,12 @@ class ArrayFunction(ABC):
             shape = self._block_shapes.get(name)
             if shape is None or type(value) not in (list, tuple):
                 return value
-            if any(np.shape(block) != shape[1:] for block in value):
-                return value
-            return np.array(value, self.dtype)
+            blocks = [x if type(x) is np.ndarray else None for x in value]
+            if all(
+                x is not None and x.shape == shape[1:] and x.dtype.kind in "iuf" for x in blocks
+            ):
+                return np.array(blocks, self.dtype)
+            return value
 
         by_place = zip(self.inputs, arguments, strict=False)
         rest = arguments[len(self.inputs) :]
@@ -344,8 +347,11 @@ class ArrayFunction(ABC):
 
     def _remember(self, code: MachineCode, points: Any) -> None:
         """Let calls at these points be quick from now on."""
-        key = points_key(points)
-        if key in self._quick_at or key is None:
+        try:
+            key = points_key(points)
+            if key is None or key in self._quick_at:
+                return
+        except TypeError:  # a point whose position is a list
             return
         entry = self._entry(code, points)
         if entry is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,9 @@ def check_out(arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], kind: np
             raise InputError(f"out has shape {array.shape}; expected {shape}")
         if not array.flags.writeable:
             raise InputError("out: the array is read-only")
+    for one, other in combinations(arrays, 2):
+        if np.shares_memory(one, other):
+            raise InputError("out: two of the arrays share memory; each output needs its own")
 
 
 def copied(results: Sequence[np.ndarray], out: Any, kind: np.dtype) -> list[np.ndarray]:

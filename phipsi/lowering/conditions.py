@@ -92,7 +92,16 @@ def is_regular(model: Model) -> bool:
     if not all(_has_constant_map(joint) for _, joint in moving):
         return False
     size = _largest_inertia(model)
+    if not all(_is_possible(body, size) for body in model.bodies):
+        return False
     return all(_least_inertia(*both) > SMALL * size for both in moving)
+
+
+def _is_possible(body: Body, size: float) -> bool:
+    """Whether M(k) has no negative eigenvalue: then P(k) >= M(k), and D no smaller than by M."""
+    own = body.inertia
+    M = np.array(spatial.spatial_inertia(own.mass, own.com, own.rotational), float)
+    return bool(np.linalg.eigvalsh(M)[0] >= -SMALL * size)
 
 
 def _least_inertia(body: Body, joint: Joint) -> float:

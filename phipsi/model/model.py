@@ -140,18 +140,30 @@ class Frame:
     placement: Placement
 
 
-class Point(NamedTuple):
+class _Point(NamedTuple):
+    frame: str
+    position: Vector3
+
+
+class Point(_Point):
     """A point fixed on a body or frame, by name; see `point`.
 
     A tuple: functions find what they know of a point by its hash, which costs next to nothing.
+    It equals no plain tuple.
 
     Args:
         frame: the name of the body or frame.
         position: in its axes, m.
     """
 
-    frame: str
-    position: Vector3
+    __slots__ = ()
+    __hash__ = tuple.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Point and tuple.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
 
 def point(body_or_frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Point:

@@ -115,10 +115,11 @@ class Derivation:
             end = f"from {self.before} to {self.after}"
         else:
             end = "nothing cheaper was found"
+        left_out = f"left out: {', '.join(self.left_out)}" if self.left_out else COMPLETE
         if self.exhausted:
-            left_out = f"left out: {', '.join(self.left_out)}" if self.left_out else COMPLETE
             return f"{end}; {number} looked at; {left_out}"
-        return f"{end}; the search ended at its bound, {number}: a larger bound may find more"
+        ended = f"{end}; the search ended at its bound, {number}: a larger bound may find more"
+        return f"{ended}; {left_out}" if self.missing and self.left_out else ended
 
     def check(self, model: Model | None = None, *, machines: int = 4, seed: int = 0) -> Check:
         """Every step, held against its dense meaning.

@@ -121,9 +121,25 @@ def _derived(start: Node, goal: Node | None, task: _Task) -> Derivation:
     else:
         end, costs = start, (before, before)
     left_out = tuple(sorted(way.left_out))
+    if way.missing:
+        left_out += _under_conditions((start, *([] if goal is None else [goal])), task)
     return Derivation(
         start, end, way.steps, *costs, way.looked_at, way.exhausted, goal, way.missing, left_out
     )
+
+
+def _under_conditions(ends: Sequence[Node], task: _Task) -> tuple[str, ...]:
+    """Identities about the same letters that nobody may use: their conditions were not assumed."""
+    here = {x.name for x in letters_of(ends)}
+    needed = {
+        str(condition)
+        for one in IDENTITIES.values()
+        if one.name not in task.barred and here & {x.name for x in letters_of((one.left,))}
+        for condition in one.conditions
+        if condition not in task.granted
+    }
+    asked = ", ".join(f'"{x}"' for x in sorted(needed))
+    return (f"identities that need a condition, for assume=: {asked}",) if needed else ()
 
 
 def _by_axioms(one: Node, other: Node) -> tuple[Step, ...]:
