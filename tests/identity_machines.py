@@ -37,6 +37,7 @@ from phipsi.algebra.identities.pick_offs import of_joint, takes_a_joint
 from phipsi.algebra.node import Scaled
 from phipsi.algebra.spaces import BODY, JOINT, POINTS, SCALAR
 from phipsi.algebra.walk import letters_of
+from phipsi.operators import P, tau_bar
 
 # An equation holds to roundoff: bodies of some kilograms and metres, at most a dozen of
 # them, lose four of sixteen digits, and some more where a closed chain is solved. A wrong
@@ -108,9 +109,14 @@ class Case:
 
     @staticmethod
     def _terms(equation):
-        """The terms of both sides, where they are sums."""
+        """The terms of both sides, where they are sums.
+
+        P too, where tau_bar stands: P - G H P cancels at a joint that is free in all directions.
+        """
         sums = [x for x in (equation.left, equation.right) if len(x.terms) > 1]
-        return [term for side in sums for term in side.terms]
+        terms = [term for side in sums for term in side.terms]
+        letters = _letters(equation)
+        return [*terms, P] if tau_bar in letters and P in letters else terms
 
     def _sides(self, equation, axes, points, given, terms):
         """Left and right as matrices, and the norm of the largest of them and of some terms."""
