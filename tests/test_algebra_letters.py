@@ -99,10 +99,9 @@ def test_machine_letters_mean_poses_masses_and_motors(witness):
 
 
 def test_pose_letters_mean_where_the_bodies_stand(witness):
-    """pose, X and U: rows of R_k and the origin; turns at the points; -sum m g . x."""
+    """pose, X and U: homogeneous matrices; turns at the points; -sum m g . x."""
     w = witness
-    stand = [np.concatenate([T[:3, :3].ravel(), T[:3, 3]]) for T in w.poses]
-    assert_close(meaning(w, pose), np.concatenate(stand))
+    assert_close(meaning(w, pose), np.ravel(w.poses))
     assert_close(meaning(w, X), block_diagonal(w.turn(WORLD, 0), w.turn(WORLD, w.n - 1)))
     weighed = [
         x.inertia.mass * (T @ [*x.inertia.com, 1.0])[:3]

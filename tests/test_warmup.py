@@ -48,8 +48,8 @@ def test_what_is_refused():
     model = pp.examples.planar_arm(2)
     with pytest.raises(InputError, match="model: expected a Model"):
         pp.warmup("ur5")
-    with pytest.raises(InputError, match="integrate is no such function"):
-        pp.warmup(model, pp.integrate)
+    with pytest.raises(InputError, match="difference is no such function"):
+        pp.warmup(model, pp.difference)
     with pytest.raises(InputError, match="is no such function"):
         pp.warmup(model, [pp.mass_matrix])
     with pytest.raises(InputError, match="jacobian needs points"):
