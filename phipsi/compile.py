@@ -47,6 +47,7 @@ from phipsi.backends.real import REALS
 from phipsi.errors import InputError, LoweringError, name_choices
 from phipsi.function import LANES, Function
 from phipsi.function.call import Options
+from phipsi.function.function import check_letters
 from phipsi.graph.graph import GraphTooLargeError, count_operations
 from phipsi.lowering import matrices
 from phipsi.lowering.conditions import Facts, facts_of
@@ -392,6 +393,7 @@ def compile_expressions(
     functions = model.functions
     key = (expressions, several, options, parameters, own_identities() if rewrite else None)
     if key not in functions:
+        check_letters(model, letters_of(expressions))
         chosen = rewrite_expressions(expressions, model, parameters) if rewrite else expressions
         program = _make_program(chosen, not model.has_mimics, free_letters(expressions))
         function = Function(model, expressions, several, program, options, parameters)

@@ -71,7 +71,6 @@ class Function(ArrayFunction):
         super().__init__(model, several, options)
         self.expressions, self.program = expressions, program
         self._letters = letters_of(expressions)
-        check_letters(model, self._letters)
         own = [x.arguments for x in self._letters_at_points()]
         in_points = any(POINTS in (x.source, x.target) for x in (*self._letters, *expressions))
         self._passes_points = not all(own) if own else in_points
