@@ -216,9 +216,8 @@ def bias_acceleration_of_points(x):
 
 def poses(x):
     pin.forwardKinematics(x.model, x.data, x.q_pin)
-    placed = [x.data.oMi[i] for i in x.numbers]
-    theirs = [np.concatenate([one.rotation.ravel(), one.translation]) for one in placed]
-    return theirs, list(x.value(pose).reshape(-1, 12))
+    theirs = [x.data.oMi[i].homogeneous for i in x.numbers]
+    return theirs, list(x.value(pose).reshape(-1, 4, 4))
 
 
 def potential_energy(x):
