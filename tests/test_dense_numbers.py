@@ -105,7 +105,7 @@ def test_shapes_are_of_the_batch_and_of_the_spaces(arm):
     assert as_matrix(arm, k * beta.T @ beta, Q2, [1.0, 2.0], k=[1.0, 2.0]).tolist() == [5.0, 10.0]
     assert as_matrix(arm, V.T, Q2, [1.0, 2.0]).shape == (1, 12)
     assert as_matrix(arm, Mass.inv, np.zeros((0, 2))).shape == (0, 2, 2)
-    assert as_matrix(arm, pose, np.zeros((0, 2))).shape == (0, 24)
+    assert as_matrix(arm, pose, np.zeros((0, 2))).shape == (0, 32)
     assert as_matrix(arm, U, q).shape == (4, 3)
     assert np.ndim(as_matrix(arm, beta.T @ beta, Q2, [1.0, 2.0])) == 0
 
