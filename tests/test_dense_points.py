@@ -150,7 +150,8 @@ def test_points_on_the_world_do_not_move():
     [
         (
             HH,
-            "HH, HH_s, HH_delta and Gamma_delta belong to a joint and one of its speeds: "
+            "HH, HH_s, HH_delta and Gamma_delta belong to a joint and one of its speeds, at and "
+            "at_joint to a body: "
             "write HH(joint) or HH(joint, axis)",
         ),
         (Gamma_delta, "HH, HH_s, HH_delta and Gamma_delta belong to a joint"),
