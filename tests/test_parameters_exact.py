@@ -166,7 +166,7 @@ def test_graph_equals_interpreter_and_its_checks_hold(model, seed):
     rows = sum(joint.kind.nv for joint in model.joints)
     tau = rng.normal(size=rows)
     members = (PROJECTED, U, pose)
-    shapes = [(model.nv, 1), (1, 1), (12 * len(model.bodies), 1)]
+    shapes = [(model.nv, 1), (1, 1), (16 * len(model.bodies), 1)]
     graph = traced(model, members, names, shapes)
     inputs = keyed(
         **{name: (x, False) for name, x in ({"q": q, "v": v, "T": tau} | values).items()}
