@@ -116,7 +116,8 @@ class Case:
         sums = [x for x in (equation.left, equation.right) if len(x.terms) > 1]
         terms = [term for side in sums for term in side.terms]
         letters = _letters(equation)
-        return [*terms, P] if tau_bar in letters and P in letters else terms
+        is_inertia = (equation.left.source, equation.left.target) == (P.source, P.target)
+        return [*terms, P] if is_inertia and {tau_bar, P} <= {*letters} else terms
 
     def _sides(self, equation, axes, points, given, terms):
         """Left and right as matrices, and the norm of the largest of them and of some terms."""
