@@ -14,9 +14,7 @@ from phipsi.operators import C, J, Mass, S_q, T, X, beta, operator, phi, vector
 BATCHES = [(), (5,), (2, 3)]
 
 
-@pytest.fixture(autouse=True)
-def compiled(monkeypatch):
-    monkeypatch.setattr(sys.modules["phipsi.compile"], "DEFAULT", "llvm")
+pytestmark = pytest.mark.usefixtures("as_for_users")
 
 
 @pytest.fixture(scope="module")
