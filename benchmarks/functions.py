@@ -94,7 +94,7 @@ class Row:
         function: of `pp`.
         arguments: names of what it takes after the model; those of `Question.arrays`, and
             `points`, `load` (a wrench at a point) and `rng`.
-        formula: makes the expression that it compiles; None where it compiles none.
+        formula: makes what it compiles; None where it compiles nothing.
         peer: Pinocchio's.
         how: what tells two rows of one function apart.
         faster: than Pinocchio's batch, at least; None where copying is the bar.
@@ -403,8 +403,20 @@ ROWS = (
     ),
     Row(pp.operational_compliance, PLACE, points._compliance),
     Row(pp.operational_inertia, PLACE, points._inertia),
-    Row(pp.integrate, ("q", "dq"), None, Peer(_integrate, ("q", "dq")), faster=5.0),
-    Row(pp.difference, ("q0", "q1"), None, Peer(_difference, ("q0", "q1"), _vector), faster=5.0),
+    Row(
+        pp.integrate,
+        ("q", "dq"),
+        lambda model: pp.integrate,
+        Peer(_integrate, ("q", "dq")),
+        faster=5.0,
+    ),
+    Row(
+        pp.difference,
+        ("q0", "q1"),
+        lambda model: pp.difference,
+        Peer(_difference, ("q0", "q1"), _vector),
+        faster=5.0,
+    ),
     Row(pp.sample_velocity, ("q", "rng"), sample._velocity, is_compared=False),
     Row(pp.sample_force, ("q", "rng"), sample._force, is_compared=False),
     Row(

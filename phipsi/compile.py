@@ -25,11 +25,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -48,6 +49,7 @@ from phipsi.errors import InputError, LoweringError, name_choices
 from phipsi.function import LANES, Function
 from phipsi.function.call import Options
 from phipsi.function.function import check_letters
+from phipsi.function.move_function import MOVES, MoveFunction
 from phipsi.graph.graph import GraphTooLargeError, count_operations
 from phipsi.lowering import matrices
 from phipsi.lowering.conditions import Facts, facts_of
@@ -266,6 +268,7 @@ def _target(real: str, lanes: int | None = None) -> Target:
 # -- what a user asks for ----------------------------------------------------------------------
 
 
+@overload
 def compile(
     model: Model,
     expression: Node | str | Sequence[Node | str],
@@ -277,7 +280,29 @@ def compile(
     threads: int | str | None = None,
     backend: str | None = None,
     rewrite: bool = True,
-) -> Function:
+) -> Function: ...
+@overload
+def compile(
+    model: Model,
+    expression: Callable[..., np.ndarray],
+    *,
+    dtype: Any = float,
+    lanes: int | None = None,
+    threads: int | str | None = None,
+    backend: str | None = None,
+) -> MoveFunction: ...
+def compile(
+    model: Model,
+    expression: Node | str | Sequence[Node | str] | Callable[..., np.ndarray],
+    parameters: Sequence[str] = (),
+    unroll: bool | None = None,
+    dtype: Any = float,
+    *,
+    lanes: int | None = None,
+    threads: int | str | None = None,
+    backend: str | None = None,
+    rewrite: bool = True,
+) -> Function | MoveFunction:
     """An expression, or several that share what they share, as a function of arrays.
 
     The expression is lowered to loops over the bodies, O(N) for vectors and block
@@ -288,7 +313,8 @@ def compile(
     Args:
         model: the machine.
         expression: of the letters of `phipsi.operators`, or as text for `pp.parse`; or a
-            sequence of expressions, whose function returns a tuple.
+            sequence of expressions, whose function returns a tuple. `pp.integrate` and
+            `pp.difference` are taken too, which are no expressions.
         parameters: numbers of the machine that are arguments: "gravity"; of a body
             "NAME.mass", "NAME.first_moment", "NAME.inertia", all ten "NAME.moments", of
             all bodies "moments"; of a joint "NAME.position", "NAME.placement",
@@ -325,10 +351,12 @@ def compile(
     """
     backend = check_backend(backend)
     check_model(model)
-    several = not isinstance(expression, (Node, str))
-    if several and not isinstance(expression, (list, tuple)):
+    if not isinstance(expression, (Node, str, list, tuple)):
+        if isinstance(expression, FunctionType):
+            return _compile_move(model, expression, backend, lanes, dtype, threads, parameters)
         kind = type(expression).__name__
         raise InputError(f"compile: expected an expression, or a list of several, got {kind}")
+    several = isinstance(expression, (list, tuple))
     given = (expression,) if isinstance(expression, (Node, str)) else tuple(expression)
     expressions: tuple[Node, ...] = tuple(map(as_expression, given))
     for one in expressions:
@@ -338,18 +366,50 @@ def compile(
             raise InputError(f"compile: the space of `{one}` is open; compose it with an operator")
     if not expressions:
         raise InputError("compile: expected an expression or several, got none")
-    real = check_dtype(dtype)
-    widths = LANES[real]
-    if lanes is not None and (type(lanes) is not int or lanes not in widths):
-        raise InputError(f"lanes: expected one of {', '.join(map(str, widths))}, got {lanes!r}")
+    real = _check_numbers(dtype, lanes, threads)
     if unroll is not None and type(unroll) is not bool:
         raise InputError(f"unroll: expected True, False or None, got {unroll!r}")
     if type(rewrite) is not bool:
         raise InputError(f"rewrite: expected True or False, got {rewrite!r}")
     names = checked_names(parameters)
-    threads_or_default(threads)  # InputError
     options = Options(backend, unroll, lanes, real, threads, make_code)
     return compile_expressions(model, expressions, several, options, names, rewrite)
+
+
+def _compile_move(
+    model: Model,
+    move: Callable[..., np.ndarray],
+    backend: str,
+    lanes: int | None,
+    dtype: Any,
+    threads: int | str | None,
+    parameters: Sequence[str],
+) -> MoveFunction:
+    """`pp.integrate` or `pp.difference` of a machine, made once for it."""
+    if move not in MOVES:
+        names = " and ".join(f"pp.{x.__name__}" for x in MOVES)
+        raise InputError(
+            f"compile: expected an expression, got the function {move.__name__}; of functions, "
+            f"only {names} are compiled"
+        )
+    if checked_names(parameters):
+        raise InputError(f"compile: {move.__name__} has no parameters")
+    real = _check_numbers(dtype, lanes, threads)
+    options = Options(backend, None, lanes, real, threads, make_code)
+    key = MOVES[move], options
+    if key not in model.functions:
+        model.functions[key] = MoveFunction(model, *key)
+    return model.functions[key]
+
+
+def _check_numbers(dtype: Any, lanes: int | None, threads: int | str | None) -> str:
+    """What numbers are in machine code; InputError for what cannot be, lanes and threads too."""
+    real = check_dtype(dtype)
+    widths = LANES[real]
+    if lanes is not None and (type(lanes) is not int or lanes not in widths):
+        raise InputError(f"lanes: expected one of {', '.join(map(str, widths))}, got {lanes!r}")
+    threads_or_default(threads)
+    return real
 
 
 def check_model(model: Model) -> None:

@@ -260,7 +260,7 @@ WRONG = {
     "a number": (0.0, [0] * 5, "q has shape (); expected (*batch, 6)"),
     "empty": ([], [0] * 5, "q has shape (0,); expected (*batch, 6)"),
     "ragged": ([[1, 2], [3]], [0] * 5, "q: expected numbers, got [[1, 2], [3]]"),
-    "None": (None, [0] * 5, "q has shape (); expected (*batch, 6)"),
+    "None": (None, [0] * 5, "q: expected numbers, got None"),
     "text": ("straight", [0] * 5, "q: expected numbers, got 'straight'"),
     "digits as text": (["0", "0", "0", "0", "1", "0"], [0] * 5, "q: expected numbers, got"),
     "a mapping": ({"a": 1.0}, [0] * 5, "q: expected numbers, got {'a': 1.0}"),

@@ -1,6 +1,7 @@
 """Calls that find their machine code by what they ask: the same answers, in the caller's memory."""
 
-import sys
+import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from machines import MARKET, random_state
 
 import phipsi as pp
 from phipsi.dynamics import evaluate, points
+from phipsi.errors import SlowPathWarning
 from phipsi.model import configuration
 from phipsi.operators import C, J, Mass, S_q, T, X, beta, operator, phi, vector
 
@@ -83,7 +85,6 @@ def test_quick_answers_are_those_of_the_interpreter(robot, name, batch, monkeypa
     right = call(name, robot, arguments, backend="numpy")
     first = call(name, robot, arguments)
     monkeypatch.setattr(evaluate, "_evaluate", None)  # from now on there is no other way
-    monkeypatch.setattr(sys.modules["phipsi.dynamics.manifold"], "_move", None)
     second = call(name, robot, arguments)
     out = np.full(np.shape(right), np.nan)
     third = call(name, robot, arguments, out=out)
@@ -188,15 +189,91 @@ def test_moves_refuse_what_is_no_configuration():
         pp.integrate(model, q, v[:-1])
 
 
-def test_moves_of_joints_of_the_users_own_go_by_arrays():
+def sled(*kinds):
+    """A machine on a joint of the user's own: its code is kept nowhere."""
+
     def pose(q):
         return np.eye(3).tolist(), [q[0], 0.0, 0.0]
 
     builder = pp.ModelBuilder("own")
     builder.add_body("a", joint=pp.joints.Custom(pose, 1), mass=1.0, inertia=(1, 1, 1))
-    model = builder.build()
+    for i, kind in enumerate(kinds):
+        builder.add_body(f"b{i}", joint=kind, mass=1.0, inertia=(1, 1, 1))
+    return builder.build()
+
+
+def test_moves_of_joints_of_the_users_own_are_machine_code_too():
+    model = sled()
     assert np.array_equal(pp.integrate(model, np.ones(1), np.ones(1)), [2.0])
-    assert model.functions["integrate"] is None
+    assert pp.compile(model, pp.integrate).info().path == "unrolled"
+
+
+@pytest.mark.parametrize("name", ["tree_of_every_kind", "mimics"])
+def test_moves_are_compiled_bound_and_differentiated_as_expressions_are(name):
+    """Their derivatives along tangents are those of a complex step through the joint kinds."""
+    model = MARKET[name]()
+    q, v, w = state(model, seed=4)
+    there = configuration.integrate(model, q, w)
+    move, apart = pp.compile(model, pp.integrate), pp.compile(model, pp.difference)
+    assert move is pp.compile(model, pp.integrate)
+    assert (move.inputs, apart.inputs) == (("q", "dq"), ("q0", "q1"))
+    assert np.array_equal(move(dq=v, q=q), pp.integrate(model, q, v))
+    assert np.array_equal(pickle.loads(pickle.dumps(apart))(q, there), apart(q1=there, q0=q))
+    bound = move.bind(q, v)
+    v *= 0.5
+    assert np.array_equal(bound(), pp.integrate(model, q, v))
+
+    def moved(along_q, along_dq):
+        return configuration.integrate(
+            model, configuration.integrate(model, q, 1e-30j * along_q), v + 1e-30j * along_dq
+        )
+
+    right = moved(v, w).imag / 1e-30
+    np.testing.assert_allclose(move.jvp(q, v, v, w), right, rtol=0, atol=1e-12)
+    turned = configuration.integrate(model, there, 1e-30j * w)
+    right = configuration.difference(model, q, turned).imag / 1e-30
+    slope = apart.jvp(q, there, dq1=w)
+    np.testing.assert_allclose(slope, right, rtol=0, atol=1e-11)
+    by_start, by_end = apart.vjp(q, there, w=v)
+    assert by_start.shape == by_end.shape == (model.nv,)
+    np.testing.assert_allclose(by_end @ w, v @ slope, rtol=0, atol=1e-11)
+
+
+def test_moves_in_single_precision_and_by_the_interpreter():
+    model = MARKET["tree_of_every_kind"]()
+    q, v, _ = state(model, 3)
+    right = configuration.integrate(model, q, v)
+    single = pp.compile(model, pp.integrate, dtype=np.float32)(q, v)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, right, rtol=0, atol=1e-5)
+    slow = pp.compile(model, pp.integrate, backend="numpy")
+    assert np.array_equal(slow(q, v), right)
+    assert slow.info().path == "interpreter"
+    assert slow.info().flops > 0
+    assert pp.integrate(model, q, v.astype(np.longdouble)).dtype == np.longdouble
+
+
+def test_what_cannot_be_compiled_as_a_move_is_refused(robot):
+    with pytest.raises(pp.InputError, match=r"the function mass_matrix; of functions, only"):
+        pp.compile(robot, pp.mass_matrix)
+    with pytest.raises(pp.InputError, match="integrate has no parameters"):
+        pp.compile(robot, pp.integrate, ["gravity"])
+    with pytest.raises(pp.InputError, match="dq: is missing"):
+        pp.compile(robot, pp.integrate)(robot.neutral())
+
+
+def test_moves_too_long_to_be_compiled_go_by_arrays_and_say_so(monkeypatch):
+    monkeypatch.setattr("phipsi.backends.moves.LARGEST", 10)
+    for kind in (pp.joints.Free(), pp.joints.Revolute()):
+        model = sled(*[kind] * 12)
+        q, v, _ = state(model)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            moved = [pp.integrate(model, q, v) for _ in range(2)]
+        assert np.array_equal(moved, [configuration.integrate(model, q, v)] * 2)
+        assert pp.compile(model, pp.integrate).info().path == "interpreter"
+        is_slow = kind.quaternion is not None  # arrays add all angles at once
+        assert [x.category for x in said] == [SlowPathWarning] * is_slow
 
 
 # -- compiled functions ------------------------------------------------------------------------

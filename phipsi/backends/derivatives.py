@@ -18,7 +18,7 @@ from phipsi.backends.disk.identity import Parts
 from phipsi.backends.job import Changed, Computation, Job, Rollable, Shape
 from phipsi.graph.derive import forward, reverse
 from phipsi.graph.graph import Graph, Node
-from phipsi.lowering.template_derivatives import CONFIGURATION, Product, joint_rate
+from phipsi.lowering.template_derivatives import Product, joint_rate
 from phipsi.lowering.trace import Trace
 from phipsi.model.model import Model
 from phipsi.scalars import Scalar
@@ -30,7 +30,7 @@ class Derivative(Changed):
 
     Args:
         base: what is differentiated.
-        model: whose configurations the argument q of it are.
+        model: whose configurations q and the like are.
         by: the arguments that vary, by their names.
     """
 
@@ -45,7 +45,7 @@ class Derivative(Changed):
 
     def shape_of(self, name: str) -> Shape:
         """Of the direction in which an argument varies."""
-        return (self.model.nv,) if name == CONFIGURATION else self.base.inputs[name]
+        return (self.model.nv,) if name in self.configurations else self.base.inputs[name]
 
     @property
     @abstractmethod
@@ -98,7 +98,7 @@ class JacobianVector(Derivative):
         for name, tangent in zip(self.by, self.tangents, strict=True):
             varying = self.entries(graph, name, self.base.inputs[name])
             given: Sequence[Scalar] = self.entries(graph, tangent, self.shape_of(name))
-            if name == CONFIGURATION:
+            if name in self.configurations:
                 given = rate(self.model, graph, varying, given)
             along |= zip(varying, given, strict=True)
         products = iter(forward(graph, list(chain(*found.outputs)), along))
@@ -146,7 +146,7 @@ class VectorJacobian(Derivative):
         outputs = []
         for name, entries in varying.items():
             by_entry = [next(slopes) for _ in entries]
-            if name == CONFIGURATION:
+            if name in self.configurations:
                 by_entry = self._along_tangents(graph, entries, by_entry)
             outputs.append(tuple(by_entry))
         return Trace(graph, tuple(outputs), found.checks)

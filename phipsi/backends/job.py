@@ -14,7 +14,7 @@ from phipsi.backends.disk.identity import Parts, of_blocks, of_expressions, of_m
 from phipsi.graph.graph import Graph
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.program import Program
-from phipsi.lowering.template_derivatives import Product
+from phipsi.lowering.template_derivatives import CONFIGURATION, Product
 from phipsi.lowering.trace import Trace, trace
 
 Shape = tuple[int, ...]  # () for a number, (n,) for a vector, (rows, columns) for a matrix
@@ -26,6 +26,10 @@ class Computation(Protocol):
     @property
     def inputs(self) -> Mapping[str, Shape]:
         """Names and shapes of the arguments, in order."""
+
+    @property
+    def configurations(self) -> tuple[str, ...]:
+        """The arguments that are configurations of the machine, and vary along its tangents."""
 
     @property
     def outputs(self) -> tuple[Shape, ...]:
@@ -71,6 +75,11 @@ class Changed(ABC):
     """
 
     base: Computation
+
+    @property
+    def configurations(self) -> tuple[str, ...]:
+        """The arguments that are configurations."""
+        return self.base.configurations
 
     @property
     def outputs(self) -> tuple[Shape, ...]:
@@ -137,6 +146,8 @@ class Job:
     doc: str
     real: str = "double"
     expressions: tuple[Node, ...] = ()
+
+    configurations = (CONFIGURATION,)
 
     @cached_property
     def about(self) -> bytes | None:

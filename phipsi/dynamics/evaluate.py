@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import BODY, POSE, SCALAR
-from phipsi.compile import Function, check_backend, check_model, compile
+from phipsi.compile import check_backend, check_model, compile
 from phipsi.errors import InputError, SolveError
-from phipsi.function.arrays import PLACES, points_key
+from phipsi.function.arrays import PLACES, ArrayFunction, points_key
 from phipsi.function.results import copied
 from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.watch import SINGULAR
@@ -48,7 +48,8 @@ def answer(
     Args:
         model: the machine.
         formula: `make`, or `(make, *options)`: `make(model, *options)` is the expression, or a
-            tuple of several; it raises what the machine is refused for.
+            tuple of several, or what else `compile` takes; it raises what the machine is
+            refused for.
         names: q, v and the free letters of the expression.
         arrays: their values, in the same order; none may be missing.
         points: at which, for expressions at points; NOWHERE for others.
@@ -123,7 +124,7 @@ def _evaluate(
     return result
 
 
-def _function(model: Model, formula: Formula, backend: str) -> tuple[Function, list, bool]:
+def _function(model: Model, formula: Formula, backend: str) -> tuple[ArrayFunction, list, bool]:
     """The compiled function of a formula, shapes of its results, whether there are several."""
     key = "function", formula, backend
     try:
@@ -133,7 +134,7 @@ def _function(model: Model, formula: Formula, backend: str) -> tuple[Function, l
     if known is None:
         make, *options = formula if isinstance(formula, tuple) else (formula,)
         expression = make(model, *options)
-        several = not isinstance(expression, Node)
+        several = isinstance(expression, tuple)
         shapes = [_public_shape(model, x) for x in (expression if several else (expression,))]
         function = compile(model, expression, backend=backend, rewrite=False)
         known = model.functions[key] = function, shapes, several
@@ -164,8 +165,12 @@ def _remember(model: Model, formula: Hashable, points: Any, entry: Callable | No
     at_points[points_key(points)] = entry
 
 
-def _public_shape(model: Model, expression: Node) -> tuple[int, ...] | None:
+def _public_shape(
+    model: Model, expression: Node | Callable[..., np.ndarray]
+) -> tuple[int, ...] | None:
     """In what shape a result is answered, if not in that of the compiled function."""
+    if not isinstance(expression, Node):
+        return None
     if expression.source is SCALAR and expression.target is BODY:
         return len(model.bodies), SPATIAL
     if expression.source is SCALAR and expression.target is POSE:

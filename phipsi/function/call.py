@@ -42,7 +42,7 @@ class Call:
 
     Args:
         batch: their common one.
-        is_complex: whether some are complex, so that only the interpreter takes them.
+        is_complex: whether some are complex, or long doubles: only the interpreter takes them.
         points: the lists of points.
         packed: makes the arguments of machine code of them.
         exact: computes the results by the interpreter; SolveError where there are none.

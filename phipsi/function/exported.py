@@ -79,7 +79,7 @@ def _states(function: ArrayFunction, computation: Computation) -> dict[str, np.n
     nominal = {} if machine is None else machine.parameters.nominal()
     states = {}
     for key, shape in computation.inputs.items():
-        if key == "q":
+        if key in computation.configurations:
             states[key] = np.array([model.random(rng) for _ in range(STATES)])
         elif key in nominal:
             known = 1.0 if key.endswith(".mass") and not nominal[key] else nominal[key]

@@ -20,26 +20,7 @@ QUATERNION_TOLERANCE = 1e-6
 
 
 def integrate(model: Model, q: ArrayLike, dq: ArrayLike) -> np.ndarray:
-    """The configuration reached from q along the tangent dq.
-
-    Each joint moves on its own manifold: by addition where its coordinates
-    form a vector space, `q exp(dq)` for quaternions, the exponential of the
-    body twist for planar and free joints. All derivatives by q are by this
-    tangent.
-
-    Args:
-        model: the machine.
-        q: (*batch, nq).
-        dq: (*batch, nv), times a step if it is a velocity.
-
-    Returns:
-        (*batch, nq); unit quaternions stay unit.
-
-    >>> import phipsi as pp
-    >>> arm = pp.examples.planar_arm(2)
-    >>> pp.integrate(arm, [0.1, 0.2], [1.0, -1.0])
-    array([ 1.1, -0.8])
-    """
+    """The configuration reached from q along the tangent dq, by arrays: see `pp.integrate`."""
     q, dq = check_configuration(model, "q", q), check_speeds(model, "dq", dq)
     batch = broadcast({"q": q.shape[:-1], "dq": dq.shape[:-1]})
     result = np.empty((*batch, model.nq), np.result_type(q, dq))
@@ -52,25 +33,7 @@ def integrate(model: Model, q: ArrayLike, dq: ArrayLike) -> np.ndarray:
 
 
 def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
-    """The tangent that leads from q0 to q1: `integrate(q0, difference(q0, q1)) = q1`.
-
-    Rotations go the shorter way round (at most half a turn) where the joint's
-    coordinate is a quaternion or a pose of the plane; unwrapped angles are
-    subtracted.
-
-    Args:
-        model: the machine.
-        q0: where the tangent starts, (*batch, nq).
-        q1: where it leads, (*batch, nq).
-
-    Returns:
-        (*batch, nv).
-
-    >>> import phipsi as pp
-    >>> arm = pp.examples.planar_arm(2)
-    >>> pp.difference(arm, [0.1, 0.2], [1.1, -0.8])
-    array([ 1., -1.])
-    """
+    """The tangent that leads from q0 to q1, by arrays: see `pp.difference`."""
     q0, q1 = check_configuration(model, "q0", q0), check_configuration(model, "q1", q1)
     batch = broadcast({"q0": q0.shape[:-1], "q1": q1.shape[:-1]})
     result = np.empty((*batch, model.nv), np.result_type(q0, q1))

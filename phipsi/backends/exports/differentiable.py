@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from phipsi.backends.derivatives import CONFIGURATION, JacobianVector, VectorJacobian
+from phipsi.backends.derivatives import JacobianVector, VectorJacobian
 from phipsi.backends.exports.entries import ByEntries, with_unit_quaternions
 from phipsi.backends.job import Computation, Shape
 from phipsi.errors import BackendError, InputError, name_choices
 from phipsi.graph.graph import GraphTooLargeError
+from phipsi.lowering.template_derivatives import CONFIGURATION
 from phipsi.model.configuration import broadcast
 from phipsi.model.model import Model
 

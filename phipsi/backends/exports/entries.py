@@ -15,10 +15,11 @@ from math import prod
 
 import numpy as np
 
-from phipsi.backends.derivatives import CONFIGURATION, unused
+from phipsi.backends.derivatives import unused
 from phipsi.backends.disk.identity import Parts
 from phipsi.backends.job import Changed, Computation, Shape
 from phipsi.graph.graph import Graph, Node
+from phipsi.lowering.template_derivatives import CONFIGURATION
 from phipsi.lowering.trace import Trace
 from phipsi.model.model import Model
 from phipsi.scalars import Scalar
@@ -38,6 +39,8 @@ class ByEntries(Changed):
 
     base: Computation
     model: Model
+
+    configurations = ()
 
     @property
     def key(self) -> Parts | None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from xml.sax.saxutils import quoteattr
 
 from phipsi.errors import InputError, ModelError
-from phipsi.model.files.urdf import elements as urdf
+from phipsi.model.files.urdf import saved_elements as urdf
 from phipsi.model.files.urdf.expressible import DRIVEN, lost_in_urdf, unwritable_in_urdf
 from phipsi.model.files.urdf.mesh_names import MeshNames
 from phipsi.model.geometry import Visual

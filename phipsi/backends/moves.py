@@ -14,12 +14,13 @@ from itertools import chain
 from phipsi.backends.disk.identity import Parts, of_machine
 from phipsi.backends.job import Rollable, Shape
 from phipsi.graph.graph import Graph, Node
+from phipsi.lowering.template_derivatives import CONFIGURATION
 from phipsi.lowering.trace import Checks, Trace, check_quaternion
 from phipsi.model.model import Model
 
 INTEGRATE, DIFFERENCE = "integrate", "difference"
 LARGEST = 20_000  # nodes; beyond, arrays add nearly as fast, and LLVM would take seconds
-ARGUMENTS = {INTEGRATE: ("q", "dq"), DIFFERENCE: ("q0", "q1")}
+ARGUMENTS = {INTEGRATE: (CONFIGURATION, "dq"), DIFFERENCE: ("q0", "q1")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +30,12 @@ class Move:
     Args:
         model: the machine.
         name: which of the two.
+        real: what its numbers are.
     """
 
     model: Model
     name: str
-
-    real = "double"
+    real: str = "double"
 
     @property
     def inputs(self) -> Mapping[str, Shape]:
@@ -49,6 +50,11 @@ class Move:
         return ((self.model.nq if self.name == INTEGRATE else self.model.nv,),)
 
     @property
+    def configurations(self) -> tuple[str, ...]:
+        """The arguments that are configurations."""
+        return ARGUMENTS[self.name][: 1 if self.name == INTEGRATE else 2]
+
+    @property
     def doc(self) -> str:
         """What it says of itself."""
         return f"{self.name}({', '.join(self.inputs)}) of {self.model.name!r}"
@@ -57,7 +63,7 @@ class Move:
     def key(self) -> Parts | None:
         """What its code depends on; None if nobody can tell, as of joints of the user's own."""
         machine = of_machine(self.model)
-        return None if machine is None else (self.name, machine)
+        return None if machine is None else (self.name, machine, self.real)
 
     @property
     def rollable(self) -> Rollable | None:
@@ -66,7 +72,7 @@ class Move:
 
     def traced(self, limit: int | None = None) -> Trace:
         """Every number of it as one graph."""
-        graph = Graph(LARGEST if limit is None else min(limit, LARGEST))
+        graph = Graph(None if limit is None else min(limit, LARGEST))
         one, two = (
             [graph.input((name, i)) for i in range(n)] for name, (n,) in self.inputs.items()
         )
