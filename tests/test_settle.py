@@ -13,19 +13,17 @@ from symbols import A, L, N, assert_close, k, m, x, y
 
 import phipsi as pp
 from phipsi.algebra.node import Identity, Inverse, Root, Scaled, Symbol, Transpose
+from phipsi.algebra.rewriting.normal import joined, number_and_factors, terms_of
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, SCALAR, Causality
+from phipsi.algebra.stars import starred
 from phipsi.algebra.walk import walk
 from phipsi.lowering.settle import MASS, Family, family_of, inverse, settle
 from phipsi.lowering.structure import (
     is_memoryless,
     is_pointwise,
     is_symmetric,
-    join,
     load_points,
-    split,
     step_of,
-    transposed,
-    weighted_terms,
 )
 from phipsi.operators import (
     B,
@@ -93,10 +91,10 @@ def test_star_of_a_settled_expression_is_its_transpose(expression):
     meaning.points = meaning.points[:1]
     meaning.values["f0"] = meaning.values["f0"][:6]
     settled = settle(expression)
-    starred = transposed(settled)
-    assert transposed(starred) == settled or is_symmetric(settled)
+    star = starred(settled)
+    assert starred(star) == settled or is_symmetric(settled)
     value = meaning(settled)
-    assert_close(meaning(starred), value.T, np.linalg.norm(value) + 1e-3)
+    assert_close(meaning(star), value.T, np.linalg.norm(value) + 1e-3)
 
 
 # -- what is left ----------------------------------------------------------------------------
@@ -200,7 +198,7 @@ def test_points_of_one_body_see_each_other():
     ids=str,
 )
 def test_star_moves_to_the_letters(node, star):
-    assert transposed(node) == star
+    assert starred(node) == star
 
 
 # -- what an expression is ---------------------------------------------------------------------
@@ -262,23 +260,23 @@ def test_step_of_a_propagator(propagator, step):
     assert step_of(propagator) == step
 
 
-def test_split_takes_numbers_out_and_join_puts_them_back():
-    number, factors = split((2 * A) @ phi @ (-3 * M) @ x)
+def test_numbers_are_taken_out_of_products_and_put_back():
+    number, factors = number_and_factors((2 * A) @ phi @ (-3 * M) @ x)
     assert (number, factors) == (-6, (A, phi, M, x))
-    assert join(number, factors) == -6 * (A @ phi @ M @ x)
-    assert split(k * A) == (1, (k * A,))
-    assert split(A) == (1, (A,))
+    assert joined(number, factors) == -6 * (A @ phi @ M @ x)
+    assert number_and_factors(k * A) == (1, (k * A,))
+    assert number_and_factors(A) == (1, (A,))
 
 
-def test_weighted_terms_multiply_scaled_sums_out():
-    found = list(weighted_terms(2 * (k * (A + 3 * M) - m * A @ (k * phi))))
+def test_scaled_sums_are_multiplied_out():
+    found = list(terms_of(2 * (k * (A + 3 * M) - m * A @ (k * phi))))
     assert found == [(2, (k,), (A,)), (6, (k,), (M,)), (-2, (m, k), (A, phi))]
 
 
 @pytest.mark.parametrize("name", ["matrices: products of sums", "scalars: kinetic energy"])
-def test_weighted_terms_add_up(name):
+def test_terms_add_up(name):
     settled, meaning = settle(MARKET[name]), tree()
-    total = sum(meaning(join(*[part[0], part[2], part[1]])) for part in weighted_terms(settled))
+    total = sum(meaning(joined(*[part[0], part[2], part[1]])) for part in terms_of(settled))
     assert_close(total, meaning(settled))
 
 

@@ -91,6 +91,7 @@ class Letter:
 
     What it is:
         symmetric: whether it is its own star.
+        star: of the letter with its arguments, its star, where that is no starred letter.
         positive: whether it is positive definite where it can be inverted at all.
         orthogonal: whether its star is its inverse.
         carries: of its target and its source, where these are body space, whether they are
@@ -133,6 +134,7 @@ class Letter:
     alphabet: Alphabet | None = None
 
     symmetric: bool = False
+    star: Callable[[Any], Node] | None = None
     positive: bool = False
     orthogonal: bool = False
     carries: tuple[str | None, str | None] | None = None

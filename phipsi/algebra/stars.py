@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 
 from phipsi.algebra.node import (
@@ -31,36 +30,29 @@ def is_self_adjoint(letter: Symbol) -> bool:
 
 def star_of_letter(letter: Symbol) -> Node:
     """A* of a letter."""
-    return letter if is_self_adjoint(letter) else transpose(letter)
+    if is_self_adjoint(letter):
+        return letter
+    return transpose(letter) if letter.record.star is None else letter.record.star(letter)
 
 
-def starred(node: Node, of_letter: Callable[[Symbol], Node] = star_of_letter) -> Node:
-    """A*, the star on letters.
-
-    Args:
-        node: A.
-        of_letter: the star of a letter.
-    """
+def starred(node: Node) -> Node:
+    """A*, the star on letters."""
     if node.is_scalar:
         return node
-
-    def star(x: Node) -> Node:
-        return starred(x, of_letter)
-
     match node:
         case Sum():
-            return reduce(add, map(star, node.children))
+            return reduce(add, map(starred, node.children))
         case Product():
-            return reduce(compose, map(star, reversed(node.children)))
+            return reduce(compose, map(starred, reversed(node.children)))
         case Scaled():
-            return scale(node.factor, star(node.children[-1]))
+            return scale(node.factor, starred(node.children[-1]))
         case Inverse():
-            return invert(star(node.children[0]))
+            return invert(starred(node.children[0]))
         case Diagonal():
-            return Diagonal(star(node.children[0]))
+            return Diagonal(starred(node.children[0]))
         case Bracket():
             return -Bracket(SWAPPED[node.name], node.children[0])
         case Symbol():
-            return of_letter(node)
+            return star_of_letter(node)
         case _:
             return transpose(node)

@@ -23,18 +23,11 @@ from phipsi.algebra.node import (
     compose,
     invert,
 )
+from phipsi.algebra.rewriting.normal import joined, number_and_factors, terms_of
 from phipsi.algebra.spaces import BODY, Causality
+from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError, SolveError
-from phipsi.lowering.structure import (
-    STEPS,
-    is_memoryless,
-    join,
-    load_points,
-    split,
-    step_of,
-    transposed,
-    weighted_terms,
-)
+from phipsi.lowering.structure import STEPS, is_memoryless, load_points, step_of
 
 
 def factor_left(terms: Sequence[Node], walks: bool) -> list[tuple[float, tuple[Node, ...]]]:
@@ -48,7 +41,7 @@ def factor_left(terms: Sequence[Node], walks: bool) -> list[tuple[float, tuple[N
         if len(factors) == 1:
             merged.setdefault(factors[0], []).append((number, None))
         else:
-            merged.setdefault(factors[0], []).append((number, join(1, factors[1:])))
+            merged.setdefault(factors[0], []).append((number, joined(1, factors[1:])))
     if not walks:
         _open_free_joints(merged)
     result: list[tuple[float, tuple[Node, ...]]] = []
@@ -67,7 +60,7 @@ def factor_left(terms: Sequence[Node], walks: bool) -> list[tuple[float, tuple[N
             total = reduce(add, (_scaled(sign * number, rest) for number, rest in rests))
             result.append((sign, (head, total)))
     if not result:  # everything cancelled: keep a zero of the right space
-        number, factors = split(terms[0])
+        number, factors = number_and_factors(terms[0])
         return [(0.0, factors)]
     result.sort(key=lambda term: term[0] != 1)  # a plus first: no negation
     return result
@@ -76,12 +69,12 @@ def factor_left(terms: Sequence[Node], walks: bool) -> list[tuple[float, tuple[N
 def _multiplied_out(terms: Sequence[Node]) -> Iterator[tuple[float, tuple[Node, ...]]]:
     """Terms as number and factors, a sum in front multiplied out: (A + B) x = A x + B x."""
     for term in terms:
-        number, factors = split(term)
+        number, factors = number_and_factors(term)
         if len(factors) > 1 and isinstance(factors[0], Sum):
             rest = factors[1:]
             for own, inner in _multiplied_out(factors[0].children):
                 kept = inner if not isinstance(inner[-1], Identity) else inner[:-1]
-                yield from _multiplied_out([join(number * own, (*kept, *rest))])
+                yield from _multiplied_out([joined(number * own, (*kept, *rest))])
         elif len(factors) == 1 and isinstance(factors[0], Sum):
             for own, inner in _multiplied_out(factors[0].children):
                 yield number * own, inner
@@ -97,14 +90,14 @@ def _open_free_joints(merged: dict[Node, list[tuple[float, Node | None]]]) -> No
             continue
         family = family_of(letter)
         G, L = family.letter(op.G), family.L
-        outer, inner = (transposed(L), transposed(G)) if star else (G, L)
+        outer, inner = (starred(L), starred(G)) if star else (G, L)
         if outer not in merged:
             continue
         for number, rest in merged.pop(head):
             assert rest is not None
             for term in rest.terms:
-                own, parts = split(term)
-                tail = join(1, parts[1:]) if len(parts) > 1 else None
+                own, parts = number_and_factors(term)
+                tail = joined(1, parts[1:]) if len(parts) > 1 else None
                 merged.setdefault(parts[0], []).append((number * own, tail))
             merged[outer].append((-number, inner @ rest))
 
@@ -121,17 +114,17 @@ def split_strict(operand: Node, typed: Node | None = None) -> tuple[Node, list[N
     """
     own: list[Node] = []
     strict: list[Node] = []
-    pending = list(weighted_terms(operand))
+    pending = list(terms_of(operand))
     while pending:
         number, scalars, factors = pending.pop(0)
         factors = load_points(factors)
         bare = [x.children[0] if isinstance(x, Transpose) else x for x in factors]
         if any(x in STEPS for x in bare):
-            strict.append(join(number, factors, scalars))
+            strict.append(joined(number, factors, scalars))
         elif all(map(is_memoryless, factors)):
-            own.append(join(number, factors, scalars))
+            own.append(joined(number, factors, scalars))
         else:
-            opened = weighted_terms(_open_one(factors))
+            opened = terms_of(_open_one(factors))
             pending[:0] = [(number * n, scalars + more, parts) for n, more, parts in opened]
     if not own:
         raise SolveError(f"`{typed or operand}` is singular on every machine: its diagonal is zero")
@@ -146,7 +139,7 @@ def _open_one(factors: Sequence[Node]) -> Node:
             parts = [reduce(compose, (*factors[:i], y, *factors[i + 1 :])) for y in opened]
             return reduce(add, parts)
     raise LoweringError(
-        f"cannot lower the inverse of `{join(1, factors)}`: its own blocks are not clear; "
+        f"cannot lower the inverse of `{joined(1, factors)}`: its own blocks are not clear; "
         "pp.as_matrix inverts it densely"
     )
 
@@ -155,11 +148,11 @@ def _opened(atom: Node) -> list[Node] | None:
     """The terms of a sum; a recursion A as its diagonal blocks, and the rest of it."""
     if isinstance(atom, Sum):
         return list(atom.terms)
-    inward, outward = step_of(atom), step_of(transposed(atom))
+    inward, outward = step_of(atom), step_of(starred(atom))
     if inward is not None:
         return [Identity(BODY), atom @ inward]
     if outward is not None:
-        return [Identity(BODY), transposed(outward) @ atom]
+        return [Identity(BODY), starred(outward) @ atom]
     if isinstance(atom, Inverse) and atom.causality is not Causality.MEMORYLESS:
         own, strict = split_strict(atom.children[0])
         first = invert(own)

@@ -41,6 +41,7 @@ from phipsi.algebra.node import (
     scale,
 )
 from phipsi.algebra.own import MachineLetter
+from phipsi.algebra.rewriting.normal import joined, number_and_factors
 from phipsi.algebra.spaces import (
     BASE,
     BODY,
@@ -52,6 +53,7 @@ from phipsi.algebra.spaces import (
     Space,
     is_dense,
 )
+from phipsi.algebra.stars import starred
 from phipsi.algebra.walk import walk
 from phipsi.errors import LoweringError
 from phipsi.lowering.factor import factor_left, split_strict
@@ -73,10 +75,7 @@ from phipsi.lowering.structure import (
     is_positive,
     is_small,
     is_symmetric,
-    join,
     load_points,
-    split,
-    transposed,
 )
 from phipsi.lowering.writer import NUMBER, Writer
 
@@ -152,8 +151,8 @@ class Lowering(Writer, ABC):
         factored = factor_left(terms, walks)
         if len(factored) == 1:
             number, factors = factored[0]
-            return self.vector(join(number, factors))
-        nodes = [join(1, x) for _, x in factored]
+            return self.vector(joined(number, factors))
+        nodes = [joined(1, x) for _, x in factored]
         parts = [(number, self.vector(x)) for (number, _), x in zip(factored, nodes, strict=True)]
         return self.add_up(self._newton_euler(parts, nodes))
 
@@ -248,7 +247,7 @@ class Lowering(Writer, ABC):
         cut = next((i for i, x in enumerate(factors) if i and x.source is SCALAR), None)
         assert cut is not None
         inner = balanced(factors[:cut])
-        x = self.vector(transposed(reduce(compose, factors[:inner])))
+        x = self.vector(starred(reduce(compose, factors[:inner])))
         y = self.vector(reduce(compose, factors[inner : cut + 1]))
         if x.domain.kind == y.domain.kind == "world":
             value = self.emit("dot", (x, y), NUMBER)
@@ -301,9 +300,9 @@ class Lowering(Writer, ABC):
         """y(k) = A(k) x(k) with the block A(k) itself."""
         x = self.vector(rest)
         assert head.target is not None
-        starred = isinstance(head, Transpose)
-        A = self.block(head.children[0] if starred else head)
-        step = "apply_transposed" if starred else "apply"
+        is_star = isinstance(head, Transpose)
+        A = self.block(head.children[0] if is_star else head)
+        step = "apply_transposed" if is_star else "apply"
         shape = Shape(head.target)
         if A.domain.kind != "world":
             return self.emit(step, (A, x), shape)
@@ -405,8 +404,8 @@ class Lowering(Writer, ABC):
             case Sum():
                 total: Slot | None = None
                 for term in node.children:
-                    number, factors = split(term)
-                    x = self.block(join(1, factors))
+                    number, factors = number_and_factors(term)
+                    x = self.block(joined(1, factors))
                     if number not in (1, -1) or (total is None and number != 1):
                         x = self.emit("scale_block", (x,), block_shape(term), (float(number),))
                         number = 1
@@ -478,7 +477,7 @@ class Lowering(Writer, ABC):
         factors, shape = load_points(node.factors), block_shape(node)
         middle = len(factors) // 2
         if shape.symmetric and len(factors) > 1:
-            left = join(1, factors[:middle]) if middle else None
+            left = joined(1, factors[:middle]) if middle else None
             if len(factors) % 2 and left is not None and is_symmetric(factors[middle]):
                 W = self.block(factors[middle])
                 if isinstance(left, Transpose):  # A* W A, A as it is held
@@ -487,7 +486,7 @@ class Lowering(Writer, ABC):
                 return self.emit("congruence", (self.block(left), W), shape)
         if len(factors) == 1:
             return self.block(factors[0])
-        first, second = self.block(factors[0]), self.block(join(1, factors[1:]))
+        first, second = self.block(factors[0]), self.block(joined(1, factors[1:]))
         return self.emit("compose", (first, second), shape)
 
 

@@ -25,7 +25,9 @@ from typing import Any
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.node import Identity, Inverse, Node, Symbol, Transpose, invert
+from phipsi.algebra.rewriting.normal import joined
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Space
+from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError
 from phipsi.lowering import recursions
 from phipsi.lowering.covariance import DUAL
@@ -41,9 +43,7 @@ from phipsi.lowering.structure import (
     is_pointwise,
     is_small_square,
     is_whole,
-    join,
     step_of,
-    transposed,
 )
 from phipsi.lowering.vocabulary import unit
 from phipsi.lowering.words import (
@@ -160,7 +160,7 @@ def emit_vector(low: MatrixLowering, number: int, node: Node, kinds: Kinds = FOR
 def emit_matrix(low: MatrixLowering, number: int, operator: Node, kinds: Kinds = FORCES) -> None:
     """An operator as output `number`; a covector as the vector whose star it is."""
     if operator.target is SCALAR:
-        emit_vector(low, number, transposed(operator), (DUAL[kinds[1]], DUAL[kinds[0]]))
+        emit_vector(low, number, starred(operator), (DUAL[kinds[1]], DUAL[kinds[0]]))
         return
     if is_own(operator.source) or is_own(operator.target):
         _emit_lines(low, number, operator, kinds)
@@ -197,14 +197,14 @@ def _unit_word(word: Word, operator: Node) -> Word:
 
 def _emit_lines(low: MatrixLowering, number: int, operator: Node, kinds: Kinds) -> None:
     """An operator from or to a space of the user's: each column, or row, as a vector."""
-    starred, kind = not is_own(operator.source), kinds[0]
-    if starred:
-        operator, kind = transposed(operator), DUAL[kinds[1]]
+    is_star, kind = not is_own(operator.source), kinds[0]
+    if is_star:
+        operator, kind = starred(operator), DUAL[kinds[1]]
     space, target, operator = operator.source, operator.target, shortened(operator)
     assert space is not None
     for j in each(space):
         slot = low.vector(operator @ unit_vector(space, j))
-        low.sink("emit_line", (slot,), (number, target, kind, j, starred), slot.domain)
+        low.sink("emit_line", (slot,), (number, target, kind, j, is_star), slot.domain)
 
 
 def _emit_word(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
@@ -218,9 +218,9 @@ def _emit_word(low: MatrixLowering, number: int, word: Word, mirrored: bool, kin
         _emit_pairs(low, number, word, mirrored, kinds)
     elif any(outward):
         dual = DUAL[kinds[1]], DUAL[kinds[0]]
-        _emit_columns(low, number, word.star, mirrored, dual, starred=True)
+        _emit_columns(low, number, word.star, mirrored, dual, is_star=True)
     else:
-        _emit_columns(low, number, word, mirrored, kinds, starred=False)
+        _emit_columns(low, number, word, mirrored, kinds, is_star=False)
 
 
 def _emit_diagonal(
@@ -251,7 +251,7 @@ def _emit_small(
 
 
 def _emit_columns(
-    low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds, starred: bool
+    low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds, is_star: bool
 ) -> None:
     """A causal word: block (i, j) at each body i that column j passes."""
     left, core, right = _sides(word, kinds)
@@ -263,7 +263,7 @@ def _emit_columns(
         arguments.append(low.block(left.outer))
     if left.space is BASE:
         arguments.append(recursions.transform(low))
-    options = (number, left, right, mirrored, starred)
+    options = (number, left, right, mirrored, is_star)
     low.sink("emit_column", arguments, options, Domain("column", columns))
 
 
@@ -278,7 +278,7 @@ def _emit_pairs(low: MatrixLowering, number: int, word: Word, mirrored: bool, ki
     left, core, right = _sides(word, (DUAL[kinds[0]], kinds[1]))
     first = max(i for i, x in enumerate(core) if is_anticausal(x)) + 1
     last = min(i for i, x in enumerate(core) if is_causal(x))
-    outer = tuple(transposed(x) for x in reversed(core[:first]))
+    outer = tuple(starred(x) for x in reversed(core[:first]))
     x, E, rows = _walker(low, word, outer, left)
     y, F, columns = _walker(low, word, core[last:], right)
     middle = product(core[first:last])
@@ -325,9 +325,9 @@ def _cut(word: Word) -> int | None:
         return find_cut(word.atoms[0].factors)
     if all(map(is_small_square, word.atoms)):
         return None
-    _, atoms = _take_side(tuple(transposed(x) for x in reversed(word.atoms)), BODY)
+    _, atoms = _take_side(tuple(starred(x) for x in reversed(word.atoms)), BODY)
     before = len(atoms)
-    _, atoms = _take_side(tuple(transposed(x) for x in reversed(atoms)), BODY)
+    _, atoms = _take_side(tuple(starred(x) for x in reversed(atoms)), BODY)
     for i, atom in enumerate(atoms, before - len(atoms)):
         for place, space in ((i, atom.target), (i + 1, atom.source)):
             if space not in (BODY, JOINT) and 0 < place < len(word.atoms):
@@ -342,9 +342,9 @@ def _emit_product(low: MatrixLowering, number: int, word: Word, cut: int, kinds:
     points = points_of(left, False)
     points = points_of(right) if points is None else points
     if is_whole(left):  # numbers go where they are multiplied with columns
-        right = join(word.number, (right,), word.scalars)
+        right = joined(word.number, (right,), word.scalars)
     else:
-        left = join(word.number, (left,), word.scalars)
+        left = joined(word.number, (left,), word.scalars)
     A = low.factor(left, points, (kinds[0], "force"))
     B = low.factor(right, points, ("force", kinds[1]))
     if A is not None and B is not None:
@@ -367,7 +367,7 @@ def _emit_outer(low: MatrixLowering, number: int, word: Word, mirrored: bool, ki
 def _outer_factors(word: Word) -> list[tuple[Node, Node]]:
     """x and y of x @ y*; each pair of x @ y* + ..., one for each number of a space in between."""
     cut = next(i for i, x in enumerate(word.atoms) if x.source is SCALAR or is_own(x.source)) + 1
-    left, right = product(word.atoms[:cut]), transposed(product(word.atoms[cut:]))
+    left, right = product(word.atoms[:cut]), starred(product(word.atoms[cut:]))
     space = left.source
     assert space is not None
     if not space.is_own:
@@ -401,8 +401,8 @@ def _sides(word: Word, kinds: Kinds) -> tuple[Side, tuple[Node, ...], Side]:
     """What stands outermost on either side, and the rest, between bodies and joints."""
     first, last = word.atoms[0].target, word.atoms[-1].source
     assert first is not None and last is not None
-    right, atoms = _take_side(tuple(reversed([transposed(x) for x in word.atoms])), last)
-    left, atoms = _take_side(tuple(transposed(x) for x in reversed(atoms)), first)
+    right, atoms = _take_side(tuple(reversed([starred(x) for x in word.atoms])), last)
+    left, atoms = _take_side(tuple(starred(x) for x in reversed(atoms)), first)
     for atom in atoms:
         inner = {atom.source, atom.target} - {BODY, JOINT}
         if inner:
@@ -452,7 +452,7 @@ def _cap(side: Side) -> tuple[Node, ...]:
     if side.points is None:
         return ()
     B = op.B(*side.points) if side.points else op.B
-    return (B,) if side.outer is None else (B, *transposed(side.outer).factors)
+    return (B,) if side.outer is None else (B, *starred(side.outer).factors)
 
 
 # -- the diagonal ------------------------------------------------------------------------
@@ -494,7 +494,7 @@ def _word_diagonal(low: MatrixLowering, word: Word, space: Space) -> Slot | None
             )
     inward, outward = any(map(is_causal, atoms)), any(map(is_anticausal, atoms))
     if not (inward and outward):  # triangular: the diagonal of a product is the product
-        if any(is_step(x) or is_step(transposed(x)) for x in atoms):
+        if any(is_step(x) or is_step(starred(x)) for x in atoms):
             return None
         return low.block(product([_own_part(x) for x in atoms], space))
     return _meeting_diagonal(low, word)
@@ -505,7 +505,7 @@ def _own_part(atom: Node) -> Node:
     if is_memoryless(atom):
         return atom
     assert atom.source is not None
-    if is_propagator(atom) or is_propagator(transposed(atom)):
+    if is_propagator(atom) or is_propagator(starred(atom)):
         return Identity(atom.source)
     if not isinstance(atom, Inverse):
         raise LoweringError(
@@ -519,14 +519,14 @@ def _own_part(atom: Node) -> Node:
 def _meeting_diagonal(low: MatrixLowering, word: Word) -> Slot | None:
     """Block (k, k) of l Phi* m Psi r: l* Y r at k, or Y of the parent carried out to k."""
     core = word.atoms
-    if any(is_step(x) and x != op.E_phi for x in (*core, *map(transposed, core))):
+    if any(is_step(x) and x != op.E_phi for x in (*core, *map(starred, core))):
         raise LoweringError(
             f"cannot take the blocks of `{product(core)}` in O(N): only E_phi carries blocks; "
             "pp.as_matrix evaluates it densely"
         )
     first = max(i for i, x in enumerate(core) if is_anticausal(x)) + 1
     last = min(i for i, x in enumerate(core) if is_causal(x))
-    outer = tuple(transposed(x) for x in reversed(core[:first]))
+    outer = tuple(starred(x) for x in reversed(core[:first]))
     sides = []
     for string in (outer, core[last:]):
         E = step_of(string[0])
@@ -548,7 +548,7 @@ def _meeting_diagonal(low: MatrixLowering, word: Word) -> Slot | None:
     if max(delays) == 1:
         return _pulled(low, Y, strings)
     left, right = (product(x) for x in strings)
-    return _bordered(low, transposed(left), Y, right)
+    return _bordered(low, starred(left), Y, right)
 
 
 def _pulled(low: MatrixLowering, Y: Slot, strings: Sequence[Sequence[Node]]) -> Slot:
@@ -558,9 +558,9 @@ def _pulled(low: MatrixLowering, Y: Slot, strings: Sequence[Sequence[Node]]) -> 
         place = next(i for i, x in enumerate(string) if is_step(x))
         before.append(product(string[:place]))
         after.append(product(string[place + 1 :]))
-    Y = _bordered(low, transposed(before[0]), Y, before[1])
+    Y = _bordered(low, starred(before[0]), Y, before[1])
     Y = recursions.pull_block(low, Y)
-    return _bordered(low, transposed(after[0]), Y, after[1])
+    return _bordered(low, starred(after[0]), Y, after[1])
 
 
 def _bordered(low: MatrixLowering, left: Node, Y: Slot, right: Node) -> Slot:

@@ -31,10 +31,11 @@ from phipsi.algebra.node import (
 )
 from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POSE, SCALAR, Causality, Space
+from phipsi.algebra.stars import starred
 from phipsi.errors import PhipsiError
 from phipsi.lowering.program import FRAME, Effect, Origin, Slot, Statement
 from phipsi.lowering.settle import known_propagator
-from phipsi.lowering.structure import INNER, P_PLUS, transposed
+from phipsi.lowering.structure import INNER, P_PLUS
 from phipsi.lowering.visitor import FORMULAS
 
 
@@ -80,7 +81,7 @@ def propagator(step: Node) -> Node:
 
 def composite_of(E: Node, W: Node, F: Node) -> Node:
     """R = W + blockdiag(E R F*), solved: blockdiag((I - E)^-1 W (I - F)^-*)."""
-    return Diagonal(propagator(E) @ W @ transposed(propagator(F)))
+    return Diagonal(propagator(E) @ W @ starred(propagator(F)))
 
 
 def upsilon_of(E: Node | None, W: Node, F: Node | None) -> Node:
@@ -90,7 +91,7 @@ def upsilon_of(E: Node | None, W: Node, F: Node | None) -> Node:
     E_psi = op.E_phi @ op.tau_bar
     if (E_psi, E_psi) == (E, F) and op.H.T @ op.D.inv @ op.H == W:
         return op.Y
-    return Diagonal(transposed(propagator(E)) @ W @ propagator(F))
+    return Diagonal(starred(propagator(E)) @ W @ propagator(F))
 
 
 ARTICULATED = {letter.name: letter for letter in (op.P, op.D, op.G, op.tau_bar)}
@@ -133,7 +134,7 @@ def _publish(solutions: Mapping[Node, Node], memo: dict[Node, Node]) -> Callable
             case "composite", (E, W, F):
                 return composite_of(E, public(W), F)
             case "carried", (E, W, F):
-                return Diagonal(E @ public(W) @ transposed(F))
+                return Diagonal(E @ public(W) @ starred(F))
             case "carried_to_base", (W,):
                 return op.E.T @ public(W) @ op.E
             case "loaded", (B, A):
@@ -203,9 +204,9 @@ def _passed(G: Node | None, L_star: Node | None) -> Node | None:
         return None
     if isinstance(G, Symbol) and G.record is op.G.record:
         family = family_of(G)
-        if transposed(family.L) == L_star:
+        if starred(family.L) == L_star:
             return family.letter(op.tau_bar)
-    return add(Identity(BODY), -(G @ transposed(L_star)))
+    return add(Identity(BODY), -(G @ starred(L_star)))
 
 
 def fitted(node: Node | None, slot: Slot) -> Node:
@@ -219,10 +220,10 @@ def fitted(node: Node | None, slot: Slot) -> Node:
     if (node.target, target) == (COORDINATES, JOINT):
         node = op.S_q @ node
     elif (node.target, target) == (JOINT, COORDINATES):
-        node = transposed(op.S_q) @ node
+        node = starred(op.S_q) @ node
     if source in (JOINT, COORDINATES) and node.source in (JOINT, COORDINATES):
         if (node.source, source) == (COORDINATES, JOINT):
-            node = node @ transposed(op.S_q)
+            node = node @ starred(op.S_q)
         elif (node.source, source) == (JOINT, COORDINATES):
             node = node @ op.S_q
     if node.target is not target or node.source is not source:

@@ -13,12 +13,14 @@ from dataclasses import replace
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import Identity, Node, Sum, Symbol, Transpose, scale
+from phipsi.algebra.rewriting.normal import joined, number_and_factors
 from phipsi.algebra.spaces import BODY, JOINT
+from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError
 from phipsi.lowering.lower import SQUARE, Lowering
 from phipsi.lowering.origins import composite_of, upsilon_of
 from phipsi.lowering.program import FRAME, At, Effect, Read, Shape, Slot
-from phipsi.lowering.structure import STEPS, is_positive, is_symmetric, join, split, transposed
+from phipsi.lowering.structure import STEPS, is_positive, is_symmetric
 
 RIGID = Shape(10)  # mass, first moment, rotational inertia
 
@@ -142,7 +144,7 @@ def _carry_back(low: Lowering, E: Node, W: Slot, F: Node) -> Slot:
     step = "carry_back" if symmetric else "carry_back_any"
     shape = Shape(BODY, BODY, symmetric)
     W = low.emit(step, (transform(low), Read(W, At.PARENT)), shape)
-    stars = [tuple(transposed(x) for x in reversed(side)) for side in (after, right)]
+    stars = [tuple(starred(x) for x in reversed(side)) for side in (after, right)]
     return _between(low, stars[0], W, stars[1], symmetric)
 
 
@@ -152,15 +154,15 @@ def _between(
     """A W B* of memoryless products A and B."""
     shape = Shape(BODY, BODY, symmetric)
     if symmetric and left:
-        A = join(1, left)
+        A = joined(1, left)
         if isinstance(A, Transpose):
             arguments = (low.block(A.children[0]), W)
             return low.emit("congruence_transposed", arguments, shape)
         return low.emit("congruence", (low.block(A), W), shape)
     if left:
-        W = low.emit("compose", (low.block(join(1, left)), W), shape)
+        W = low.emit("compose", (low.block(joined(1, left)), W), shape)
     if right:
-        star = low.block(transposed(join(1, right)))
+        star = low.block(starred(joined(1, right)))
         W = low.emit("compose", (W, star), shape)
     return W
 
@@ -170,7 +172,7 @@ def _between(
 
 def hinge(low: Lowering, family: Family) -> tuple[Slot, Slot]:
     """L* and N of a family, at every body."""
-    L_star = joint_map(low) if family.L == op.H else low.block(transposed(family.L))
+    L_star = joint_map(low) if family.L == op.H else low.block(starred(family.L))
     space = family.L.target
     assert space is not None
     shape = Shape(space, space, symmetric=True)
@@ -252,7 +254,7 @@ def pull_block(low: Lowering, W: Slot) -> Slot:
 
 def _parts(E: Node) -> tuple[tuple[Node, ...], str, tuple[Node, ...]]:
     """A one-step operator A @ E_phi @ B as what is before, the step, and what is after."""
-    number, factors = split(E)
+    number, factors = number_and_factors(E)
     place = next((i for i, x in enumerate(factors) if x in STEPS), None)
     if isinstance(E, Sum) or place is None:
         raise LoweringError(f"`{E}` moves by more than one kind of step; pp.as_matrix is dense")

@@ -31,13 +31,14 @@ from phipsi.algebra.rewriting.others import ways_for
 from phipsi.algebra.rewriting.price import price, within_reach
 from phipsi.algebra.rewriting.search import Search
 from phipsi.algebra.spaces import POINTS
+from phipsi.algebra.stars import starred
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError, PhipsiError
 from phipsi.lowering.conditions import Facts
 from phipsi.lowering.cost import cost_of
 from phipsi.lowering.program import Program
 from phipsi.lowering.settle import settle
-from phipsi.lowering.structure import step_of, transposed
+from phipsi.lowering.structure import step_of
 from phipsi.model.build import ModelBuilder
 from phipsi.model.examples import chain
 from phipsi.model.joints import Free, JointKind, Prismatic, Revolute, Spherical
@@ -242,16 +243,16 @@ def _is_letter(node: Node, name: str) -> bool:
 
 def _is_recursion(node: Node) -> bool:
     """Whether an inverse is (I - N)^-1 with a one-step N, which always exists."""
-    return step_of(node) is not None or step_of(transposed(node)) is not None
+    return step_of(node) is not None or step_of(starred(node)) is not None
 
 
 def _told(node: Node) -> Hashable:
     """An inverse or a root, the same for all that are equal by the axioms, and for their stars."""
     operand = node.children[0]
     try:
-        both = canonical(operand), canonical(transposed(operand))
+        both = canonical(operand), canonical(starred(operand))
     except InputError:  # too long
-        both = operand, transposed(operand)
+        both = operand, starred(operand)
     return type(node), frozenset(both)
 
 

@@ -33,6 +33,7 @@ from phipsi.algebra.node import (
     invert,
     scale,
 )
+from phipsi.algebra.rewriting.normal import joined, number_and_factors, terms_of
 from phipsi.algebra.spaces import (
     BASE,
     BODY,
@@ -42,6 +43,7 @@ from phipsi.algebra.spaces import (
     SCALAR,
     Causality,
 )
+from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError, SolveError
 from phipsi.lowering.structure import (
     P_PLUS,
@@ -49,12 +51,8 @@ from phipsi.lowering.structure import (
     is_pointwise,
     is_small,
     is_symmetric,
-    join,
     load_points,
-    split,
     step_of,
-    transposed,
-    weighted_terms,
 )
 
 MEMORYLESS, CAUSAL, ANTICAUSAL, MIXED = (
@@ -84,7 +82,7 @@ def inverse_of(family: Family) -> Node:
     """(I - L psi E G)* D^-1 (I - L psi E G) [003 Lemma 3]."""
     G, D = map(family.letter, (op.G, op.D))
     whiten = op.I - family.L @ freed(family) @ family.E @ G
-    return transposed(whiten) @ invert(D) @ whiten
+    return starred(whiten) @ invert(D) @ whiten
 
 
 # -- settling --------------------------------------------------------------------------
@@ -118,7 +116,7 @@ def _settle(node: Node, visit: Callable[[Node], Node], plain: bool) -> Node:
                 return node
             return visit(node.definition)
         case Transpose():
-            return transposed(visit(node.children[0]))
+            return starred(visit(node.children[0]))
         case Inverse():
             return inverse(visit(node.children[0]), plain, node.children[0])
         case Root():
@@ -196,9 +194,9 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
         assert step is not None
         return op.I.at(BODY) - step
     if isinstance(node, Transpose):  # of a letter
-        return transposed(inverse(node.children[0], plain))
+        return starred(inverse(node.children[0], plain))
     if isinstance(node, Symbol) and node.record.orthogonal:
-        return transposed(node)
+        return starred(node)
     match node:
         case Identity() | Inverse():
             return invert(node)
@@ -215,16 +213,16 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
         return COLOURED
     if node == COLOURED:
         return WHITENED
-    if node == transposed(WHITENED):
-        return transposed(COLOURED)
-    if node == transposed(COLOURED):
-        return transposed(WHITENED)
+    if node == starred(WHITENED):
+        return starred(COLOURED)
+    if node == starred(COLOURED):
+        return starred(WHITENED)
     if node.causality in (MEMORYLESS, CAUSAL, ANTICAUSAL) or node.target is SCALAR:
         return known_propagator(Inverse(node))
     if node.target is COORDINATES and plain:
         inner = _between_selections(node)
         if inner is not None:
-            return transposed(op.S_q) @ inverse(inner, plain) @ op.S_q
+            return starred(op.S_q) @ inverse(inner, plain) @ op.S_q
     if is_small(node.target):
         return Inverse(node)  # a small dense matrix
     family = _find_family(node)
@@ -242,8 +240,8 @@ def known_propagator(propagator: Node) -> Node:
     for letter in (op.phi, op.psi):
         if step_of(propagator) == step_of(letter):
             return letter
-        if step_of(transposed(propagator)) == step_of(letter):
-            return transposed(letter)
+        if step_of(starred(propagator)) == step_of(letter):
+            return starred(letter)
     return propagator
 
 
@@ -255,10 +253,10 @@ def _between_selections(node: Node) -> Node | None:
     """A of S_q* A S_q, term by term; None if some term is not of this form."""
     inner = []
     for term in node.terms:
-        number, factors = split(term)
-        if len(factors) < 3 or factors[0] != transposed(op.S_q) or factors[-1] != op.S_q:
+        number, factors = number_and_factors(term)
+        if len(factors) < 3 or factors[0] != starred(op.S_q) or factors[-1] != op.S_q:
             return None
-        inner.append(join(number, factors[1:-1]))
+        inner.append(joined(number, factors[1:-1]))
     return reduce(add, inner)
 
 
@@ -266,8 +264,8 @@ def _find_family(node: Node) -> Family | None:
     """L, E, W, N with A = L (I - E)^-1 W (I - E)^-* L* + N, if A is of this form."""
     blocks: list[Node] = []
     cores: dict[tuple[Node, Node], Node] = {}
-    for number, scalars, factors in weighted_terms(node):
-        whole = join(number, factors, scalars)
+    for number, scalars, factors in terms_of(node):
+        whole = joined(number, factors, scalars)
         if is_memoryless(whole):
             blocks.append(whole)
             continue
@@ -275,7 +273,7 @@ def _find_family(node: Node) -> Family | None:
         if found is None:
             return None
         L, E, middle = found
-        W = join(number, middle, scalars)
+        W = joined(number, middle, scalars)
         cores[L, E] = cores[L, E] + W if (L, E) in cores else W
     if len(cores) != 1:
         return None
@@ -293,9 +291,9 @@ def _split_core(factors: tuple[Node, ...]) -> tuple[Node, Node, tuple[Node, ...]
     i = places[0]
     left, middle = factors[:i], load_points(factors[i + 1 : len(factors) - i - 1])
     right = factors[len(factors) - i - 1 :]
-    stars = tuple(transposed(x) for x in reversed(factors[: i + 1]))
+    stars = tuple(starred(x) for x in reversed(factors[: i + 1]))
     if stars != right or not all(map(is_memoryless, (*left, *middle))):
         return None
     E = step_of(factors[i])
     assert E is not None
-    return join(1, left or (Identity(BODY),)), E, middle or (Identity(BODY),)
+    return joined(1, left or (Identity(BODY),)), E, middle or (Identity(BODY),)

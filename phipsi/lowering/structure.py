@@ -1,4 +1,4 @@
-"""What an expression is by its structure: stars, terms and factors, symmetry, recursions.
+"""What an expression is by its structure: symmetry, recursions, small spaces.
 
 All of it is read off settled expressions; nothing is computed, and no machine is asked.
 """
@@ -6,12 +6,10 @@ All of it is read off settled expressions; nothing is computed, and no machine i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial, reduce
-from math import prod
 
 from phipsi.algebra import operators as op
-from phipsi.algebra import stars
 from phipsi.algebra.alphabet import FORCE, MOTION, Alphabet
 from phipsi.algebra.node import (
     Diagonal,
@@ -25,102 +23,45 @@ from phipsi.algebra.node import (
     Transpose,
     add,
     compose,
-    scale,
-    transpose,
 )
 from phipsi.algebra.own import primitive
+from phipsi.algebra.rewriting.normal import number_and_factors, taken_apart
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Causality, Space
+from phipsi.algebra.stars import starred
 
 # -- letters that only the lowering knows; what they compute is in `vocabulary` ----------
 
 INNER = Alphabet("lowering", __name__)
 _inner = partial(primitive, alphabet=INNER)
 
+
+def _turned(letter: Symbol) -> Node:
+    """The star of a letter made of E, W and F*: of F, W* and E*."""
+    E, W, F = letter.arguments
+    return Symbol(*_spelling(letter), arguments=(F, starred(W), E), record=letter.record)
+
+
+def _inside(letter: Symbol) -> Node:
+    """The star of a letter that reads alike from both sides but for what stands inside."""
+    *outer, A = letter.arguments
+    return Symbol(*_spelling(letter), arguments=(*outer, starred(A)), record=letter.record)
+
+
+def _spelling(letter: Symbol) -> tuple[str, Space, Space]:
+    return letter.name, letter.source, letter.target
+
+
 P_PLUS = _inner("P_plus", BODY, BODY, symmetric=True, carries=(FORCE, MOTION))  # tau_bar P
-COMPOSITE = _inner("composite", BODY, BODY, of="E, W, F")  # R = W + blockdiag(E R F*)
-CARRIED = _inner("carried", BODY, BODY, of="E, W, F")  # blockdiag(E W F*)
-CARRIED_TO_BASE = _inner("carried_to_base", BASE, BASE, of="W")  # E* W E
-LOADED = _inner("loaded", BODY, BODY, of="B, A")  # B A B*; see `load_points`
+COMPOSITE = _inner("composite", BODY, BODY, of="E, W, F", star=_turned)  # W + blockdiag(E R F*)
+CARRIED = _inner("carried", BODY, BODY, of="E, W, F", star=_turned)  # blockdiag(E W F*)
+CARRIED_TO_BASE = _inner("carried_to_base", BASE, BASE, of="W", star=_inside)  # E* W E
+LOADED = _inner("loaded", BODY, BODY, of="B, A", star=_inside)  # B A B*; see `load_points`
 AXIS = _inner("axis", SCALAR, BODY, of="i, a", carries=(MOTION, None))  # H*(i) e_a at body i
 UNIT_BLOCK = _inner("unit", SCALAR, BODY, of="columns")  # I where each column starts
 UNIT_VECTOR = _inner("unit_vector", SCALAR, SCALAR, of="j")  # e_j of a space of the user's
 
 
-# -- stars -----------------------------------------------------------------------------
-
-
-def transposed(node: Node) -> Node:
-    """A*, the stars on letters."""
-    return stars.starred(node, _star_of_letter)
-
-
-def _star_of_letter(letter: Symbol) -> Node:
-    if letter.record.symmetric:
-        return letter
-    if letter.record.alphabet is not INNER:
-        return transpose(letter)
-    match letter.name, letter.arguments:
-        case "composite", (E, W, F):
-            return COMPOSITE(F, transposed(W), E)
-        case "carried", (E, W, F):
-            return CARRIED(F, transposed(W), E)
-        case "carried_to_base", (W,):
-            return CARRIED_TO_BASE(transposed(W))
-        case "loaded", (B, A):
-            return LOADED(B, transposed(A))
-    return transpose(letter)
-
-
 # -- what an expression is -------------------------------------------------------------
-
-
-def split(term: Node) -> tuple[float, tuple[Node, ...]]:
-    """A term as its number and its factors; a scalar expression stays as a factor."""
-    number: float = 1
-    factors: list[Node] = []
-    for factor in term.factors:
-        while isinstance(factor, Scaled) and not isinstance(factor.factor, Node):
-            number, factor = number * factor.factor, factor.children[-1]
-        if factor is term or len(factor.factors) == 1:
-            factors.append(factor)
-        else:
-            inner, parts = split(factor)
-            number *= inner
-            factors.extend(parts)
-    return number, tuple(factors)
-
-
-def weighted_terms(node: Node) -> Iterator[tuple[float, tuple[Node, ...], tuple[Node, ...]]]:
-    """The terms of an expression as number, scalars and factors; scaled sums multiplied out."""
-    for term in node.terms:
-        number, scalars, factors = _unscaled(term)
-        if len(factors) == 1 and isinstance(factors[0], Sum):
-            for own, others, parts in weighted_terms(factors[0]):
-                yield number * own, scalars + others, parts
-        else:
-            yield number, scalars, factors
-
-
-def _unscaled(node: Node) -> tuple[float, tuple[Node, ...], tuple[Node, ...]]:
-    """A product as number, scalars, and factors without either."""
-    match node:
-        case Scaled():
-            number, scalars, factors = _unscaled(node.children[-1])
-            if isinstance(node.factor, Node):
-                return number, (node.factor, *scalars), factors
-            return number * node.factor, scalars, factors
-        case Product():
-            parts = [_unscaled(x) for x in node.factors]
-            scalars = tuple(k for _, own, _ in parts for k in own)
-            factors = tuple(x for _, _, own in parts for x in own)
-            return prod(number for number, _, _ in parts), scalars, factors
-        case _:
-            return 1, (), (node,)
-
-
-def join(number: float, factors: Sequence[Node], scalars: Sequence[Node] = ()) -> Node:
-    """The inverse of `split`, and of `weighted_terms`."""
-    return reduce(lambda x, k: scale(k, x), scalars, scale(number, reduce(compose, factors)))
 
 
 def is_memoryless(node: Node) -> bool:
@@ -130,23 +71,23 @@ def is_memoryless(node: Node) -> bool:
 
 def is_symmetric(node: Node) -> bool:
     """Whether an operator is its own star, by structure."""
-    return node.is_square and (node == transposed(node) or _reads_alike(node))
+    return node.is_square and (node == starred(node) or _reads_alike(node))
 
 
 def _reads_alike(node: Node) -> bool:
     match node:
         case Sum():
             others = [x for x in node.children if not is_symmetric(x)]
-            return Counter(others) == Counter(map(transposed, others))
+            return Counter(others) == Counter(map(starred, others))
         case Scaled():
             return is_symmetric(node.children[-1])
         case Inverse() | Diagonal():
             return is_symmetric(node.children[0])
         case Product():
-            ((_, _, factors),) = weighted_terms(node)
+            _, _, factors = taken_apart(node)
             middle, odd = divmod(len(factors), 2)
             outer = zip(factors[:middle], reversed(factors[-middle:]), strict=True)
-            mirrored = middle and all(x == transposed(y) for x, y in outer)
+            mirrored = middle and all(x == starred(y) for x, y in outer)
             return bool(mirrored) and (not odd or is_symmetric(factors[middle]))
         case Symbol() if node.record.symmetric:
             return True
@@ -207,7 +148,7 @@ def step_of(propagator: Node) -> Node | None:
     if len(ones) != 1 or not rest:
         return None
     N = reduce(add, (-x for x in rest))
-    terms = [split(term)[1] for term in N.terms]
+    terms = [number_and_factors(term)[1] for term in N.terms]
     if any(sum(x in STEPS for x in factors) != 1 for factors in terms):
         return None
     if any(x not in STEPS and not is_memoryless(x) for factors in terms for x in factors):
@@ -287,11 +228,7 @@ def load_points(factors: Sequence[Node]) -> tuple[Node, ...]:
             ),
             None,
         )
-        if (
-            j is None
-            or factors[j] != transposed(B)
-            or not all(map(is_pointwise, factors[i + 1 : j]))
-        ):
+        if j is None or factors[j] != starred(B) or not all(map(is_pointwise, factors[i + 1 : j])):
             continue
         A = reduce(compose, (Identity(POINTS), *factors[i + 1 : j]))
         return load_points((*factors[:i], LOADED(B, A), *factors[j + 1 :]))

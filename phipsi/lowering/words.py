@@ -32,7 +32,9 @@ from phipsi.algebra.node import (
     add,
     compose,
 )
+from phipsi.algebra.rewriting.normal import joined, number_and_factors
 from phipsi.algebra.spaces import BASE, BODY, POINTS, SCALAR, Causality, Space
+from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError
 from phipsi.lowering.settle import freed, locked
 from phipsi.lowering.structure import (
@@ -42,11 +44,8 @@ from phipsi.lowering.structure import (
     STEPS,
     find_cut,
     is_memoryless,
-    join,
     load_points,
-    split,
     step_of,
-    transposed,
 )
 
 MOST_WORDS = 500  # of one operator; nobody types more, and a bug might
@@ -63,10 +62,10 @@ class Word:
     @property
     def star(self) -> Word:
         """The transpose."""
-        return Word(self.number, tuple(map(transposed, reversed(self.atoms))), self.scalars)
+        return Word(self.number, tuple(map(starred, reversed(self.atoms))), self.scalars)
 
     def __str__(self) -> str:
-        return str(join(self.number, self.atoms or (Identity(BODY),), self.scalars))
+        return str(joined(self.number, self.atoms or (Identity(BODY),), self.scalars))
 
 
 def words_of(operator: Node) -> list[Word]:
@@ -148,7 +147,7 @@ def expand(node: Node, is_cut: bool = True) -> Iterator[Word]:
 
 def _at_points(node: Node) -> bool:
     """Whether some term of a sum leads through points: then `load_points` has to see it alone."""
-    factors = [x for term in node.terms for x in split(term)[1]]
+    factors = [x for term in node.terms for x in number_and_factors(term)[1]]
     return isinstance(node, Sum) and any(x.source is POINTS for x in factors)
 
 
@@ -157,7 +156,7 @@ def _at_points(node: Node) -> bool:
 
 def is_step(atom: Node) -> bool:
     """Whether an atom moves one body inward."""
-    return atom in STEPS or atom == transposed(op.E)
+    return atom in STEPS or atom == starred(op.E)
 
 
 def is_propagator(atom: Node) -> bool:
@@ -200,8 +199,7 @@ def _lemma_5(family: Family) -> dict[tuple[Node, ...], tuple[Node, Node]]:
     K_L = (*family.E.factors, family.letter(op.G), *family.L.factors)
     found = {(left, *K_L, right): (phi, psi) for left, right in ((psi, phi), (phi, psi))}
     return found | {
-        tuple(transposed(x) for x in reversed(key)): (transposed(phi), transposed(psi))
-        for key in found
+        tuple(starred(x) for x in reversed(key)): (starred(phi), starred(psi)) for key in found
     }
 
 
@@ -217,7 +215,7 @@ def _reduce(word: Word) -> list[Word] | None:
         while j < len(atoms) and is_memoryless(atoms[j]):
             j += 1
         if j < len(atoms) and is_anticausal(atoms[j]):
-            middle = join(1, atoms[i + 1 : j] or (Identity(BODY),))
+            middle = joined(1, atoms[i + 1 : j] or (Identity(BODY),))
             return _meet(word, i, left, middle, atoms[j], j + 1)
     return None
 
@@ -248,11 +246,11 @@ def shortened(operator: Node) -> Node:
     if not words or recursions >= _count_recursions(operator):
         return operator
     unit = (Identity(operator.source),)
-    return reduce(add, (join(x.number, x.atoms or unit, x.scalars) for x in words))
+    return reduce(add, (joined(x.number, x.atoms or unit, x.scalars) for x in words))
 
 
 def _count_recursions(node: Node) -> int:
-    if is_propagator(node) or is_propagator(transposed(node)):
+    if is_propagator(node) or is_propagator(starred(node)):
         return 1
     return sum(map(_count_recursions, node.children))
 
@@ -273,7 +271,7 @@ def _put(word: Word, number: float, start: int, middle: Sequence[Node], stop: in
 
 def _meet(word: Word, start: int, left: Node, W: Node, right: Node, stop: int) -> list[Word]:
     """A causal atom, a memoryless W and an anticausal atom, decomposed."""
-    star = transposed(right)
+    star = starred(right)
     E, F = (x if is_step(x) else step_of(x) for x in (left, star))
     if E is None or F is None:
         raise LoweringError(
@@ -294,7 +292,7 @@ def _meet(word: Word, start: int, left: Node, W: Node, right: Node, stop: int) -
     if is_step(star):
         return [put(W, right), put(left, carried(E, W, F))]
     R = composite(E, W, F)
-    return [put(R), put(left, *E.factors, R), put(R, *transposed(F).factors, right)]
+    return [put(R), put(left, *E.factors, R), put(R, *starred(F).factors, right)]
 
 
 def _meet_at_base(left: Node, star: Node, W: Node, put: Callable[..., Word]) -> list[Word]:
@@ -303,7 +301,7 @@ def _meet_at_base(left: Node, star: Node, W: Node, put: Callable[..., Word]) -> 
         return [put(CARRIED_TO_BASE(W))]
     if left.target is BASE:  # E* W (I - F)^-* = E* W: the base is inboard of all
         return [] if is_step(star) else [put(left, W)]
-    return [] if is_step(left) else [put(W, transposed(star))]
+    return [] if is_step(left) else [put(W, starred(star))]
 
 
 def product(atoms: Sequence[Node], space: Space = BODY) -> Node:

@@ -15,6 +15,7 @@ from phipsi.algebra.node import Identity, Node, Product, Scaled, Sum, Transpose,
 from phipsi.algebra.rewriting.normal import (
     Number,
     Polynomial,
+    Term,
     Word,
     canonical,
     is_zero,
@@ -28,8 +29,6 @@ from phipsi.algebra.rewriting.normal import (
 )
 from phipsi.algebra.spaces import SCALAR
 from phipsi.algebra.stars import starred
-
-Term = tuple[Number, tuple[Node, ...], tuple[Node, ...]]  # number, scalars, factors
 
 
 def forms_of(node: Node) -> Iterator[Node]:

@@ -9,7 +9,7 @@ axioms of the algebra alone where their polynomials are; `spelled` makes an expr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache, reduce
 from typing import NamedTuple, TypeVar
 
@@ -172,22 +172,50 @@ def _is_inverse_of_terms(one: Node, other: Node) -> bool:
     return Counter(one.children[0].terms) == Counter(other.terms)
 
 
-def taken_apart(node: Node) -> tuple[Number, tuple[Node, ...], tuple[Node, ...]]:
-    """A term as number, scalars, and factors."""
+Term = tuple[Number, tuple[Node, ...], tuple[Node, ...]]  # number, scalars, factors
+
+
+def taken_apart(node: Node, weighted: bool = True) -> Term:
+    """A term as number, scalars, and factors.
+
+    Args:
+        node: the term.
+        weighted: whether scalars are taken out; else `k A` stays a factor.
+    """
     match node:
-        case Scaled():
-            number, scalars, factors = taken_apart(node.children[-1])
-            if isinstance(node.factor, Node):
-                return number, (node.factor, *scalars), factors
+        case Scaled() if not isinstance(node.factor, Node):
+            number, scalars, factors = taken_apart(node.children[-1], weighted)
             return number * node.factor, scalars, factors
+        case Scaled() if weighted:
+            assert isinstance(node.factor, Node)
+            number, scalars, factors = taken_apart(node.children[-1])
+            return number, (node.factor, *scalars), factors
         case Product():
             number, scalars, factors = 1, (), ()
             for x in node.factors:
-                own, others, parts = taken_apart(x) if isinstance(x, Scaled) else (1, (), (x,))
+                is_scaled = isinstance(x, Scaled)
+                own, others, parts = taken_apart(x, weighted) if is_scaled else (1, (), (x,))
                 number, scalars, factors = number * own, scalars + others, factors + parts
             return number, scalars, factors
         case _:
             return 1, (), (node,)
+
+
+def number_and_factors(node: Node) -> tuple[Number, tuple[Node, ...]]:
+    """A term as its number and its factors, one of them `k A` where a scalar k weighs A."""
+    number, _, factors = taken_apart(node, weighted=False)
+    return number, factors
+
+
+def terms_of(node: Node) -> Iterator[Term]:
+    """The terms of an expression, taken apart; those of scaled sums multiplied out."""
+    for term in node.terms:
+        number, scalars, factors = taken_apart(term)
+        if len(factors) == 1 and isinstance(factors[0], Sum):
+            for own, others, parts in terms_of(factors[0]):
+                yield number * own, scalars + others, parts
+        else:
+            yield number, scalars, factors
 
 
 def joined(number: Number, factors: Sequence[Node], scalars: Sequence[Node] = ()) -> Node:

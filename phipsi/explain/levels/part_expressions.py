@@ -26,12 +26,14 @@ from phipsi.algebra.node import (
     add,
     compose,
 )
+from phipsi.algebra.rewriting.normal import joined
 from phipsi.algebra.spaces import BODY, Causality
+from phipsi.algebra.stars import starred
 from phipsi.algebra.walk import walk
 from phipsi.lowering.factor import factor_left
 from phipsi.lowering.origins import NoOriginError, expression_of
 from phipsi.lowering.program import Effect, Slot
-from phipsi.lowering.structure import join, step_of, transposed
+from phipsi.lowering.structure import step_of
 
 if TYPE_CHECKING:
     from phipsi.explain.levels.notation import Notation, Quantity
@@ -68,8 +70,8 @@ def _driven(propagator: Node, line: Node, z: Node) -> Node | None:
     """(I - N)^-1 r of a line z = N z + r that reads so; None for other lines."""
     if not is_propagator(propagator):
         return None
-    inward, outward = step_of(propagator), step_of(transposed(propagator))
-    N = inward if inward is not None else None if outward is None else transposed(outward)
+    inward, outward = step_of(propagator), step_of(starred(propagator))
+    N = inward if inward is not None else None if outward is None else starred(outward)
     rest = [x for x in line.terms if N is None or x != N @ z]
     if not rest or len(rest) != len(line.terms) - 1 or any(z in set(walk(x)) for x in rest):
         return None
@@ -170,7 +172,7 @@ class _Folding:
                     return reduce(add, (name, *others))
             factored = factor_left(node.terms, walks=not node.is_vector)
             if len(factored) < len(node.terms):
-                return self.fold(reduce(add, (join(*x) for x in factored)))
+                return self.fold(reduce(add, (joined(*x) for x in factored)))
         if isinstance(node, Symbol) and node.name == op.tau_bar.name and node.arguments:
             return self._passed(node)
         if not node.children:
@@ -197,7 +199,7 @@ PAIRS = {
 def _fold_letters(node: Node) -> Node:
     """E_phi @ G as K, E_phi @ tau_bar as E_psi; stars on letters, no zeros beside other terms."""
     if isinstance(node, Transpose):
-        node = transposed(node.children[0])
+        node = starred(node.children[0])
     if isinstance(node, Sum):
         others = [x for x in node.terms if not (isinstance(x, Scaled) and x.factor == 0)]
         node = reduce(add, others or node.terms)
