@@ -38,7 +38,7 @@ from phipsi.algebra.identities import Equation
 from phipsi.algebra.identities.equation import own_identities
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.own import MachineLetter
-from phipsi.algebra.parse import as_expression
+from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import SCALAR
 from phipsi.algebra.walk import letters_of
 from phipsi.backends.disk.identity import of_expressions
@@ -280,6 +280,8 @@ def compile(
     threads: int | str | None = None,
     backend: str | None = None,
     rewrite: bool = True,
+    symbols: Symbols = (),
+    notation: str | None = None,
 ) -> Function: ...
 @overload
 def compile(
@@ -302,6 +304,8 @@ def compile(
     threads: int | str | None = None,
     backend: str | None = None,
     rewrite: bool = True,
+    symbols: Symbols = (),
+    notation: str | None = None,
 ) -> Function | MoveFunction:
     """An expression, or several that share what they share, as a function of arrays.
 
@@ -332,6 +336,8 @@ def compile(
             variable PHIPSI_BACKEND says.
         rewrite: whether identities may be used, those of `add_identity` among them, to find a
             cheaper expression that means the same; False compiles the line as it is typed.
+        symbols: your own letters in a text, as for `pp.parse`.
+        notation: of the paper in which a text is read, as for `pp.parse`.
 
     Returns:
         A function of q, v, the free letters in order of first appearance, points, and
@@ -358,12 +364,7 @@ def compile(
         raise InputError(f"compile: expected an expression, or a list of several, got {kind}")
     several = isinstance(expression, (list, tuple))
     given = (expression,) if isinstance(expression, (Node, str)) else tuple(expression)
-    expressions: tuple[Node, ...] = tuple(map(as_expression, given))
-    for one in expressions:
-        if not isinstance(one, Node):
-            raise InputError(f"compile: expected an expression, got {type(one).__name__}")
-        if one.source is None:
-            raise InputError(f"compile: the space of `{one}` is open; compose it with an operator")
+    expressions = tuple(as_expression("compile", x, symbols, notation) for x in given)
     if not expressions:
         raise InputError("compile: expected an expression or several, got none")
     real = _check_numbers(dtype, lanes, threads)

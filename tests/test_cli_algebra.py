@@ -153,6 +153,22 @@ def test_letters_are_those_that_the_terminal_has(monkeypatch, encoding, text):
     assert written(Mass.inv) == text
 
 
+@pytest.mark.parametrize("command", ["derive", "explain"])
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("Lambda f0",), "write it out, or pass --notation 002"),
+        (("T' + C",), "the bias-free torques T' of a paper need --notation 001."),
+        (("Phi V", "--notation", "004"), '--notation: 004 has two parts; pass "004-I" or "004-II"'),
+        (("dq",), "no letter 'dq'; joint speeds are beta"),
+        (("H + " * 3000,), "at most 10000 are read"),
+    ],
+)
+def test_hints_are_spelled_as_options(capsys, command, words, hint):
+    code, _, err = call(capsys, command, *words)
+    assert code == 1 and hint in " ".join(err.split()) and "symbols=" not in err
+
+
 # -- explain ---------------------------------------------------------------------------
 
 

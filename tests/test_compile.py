@@ -147,7 +147,10 @@ def test_model_with_functions_can_be_pickled():
         (lambda: pp.compile(ARM, 3), "expected an expression, or a list of several, got int"),
         (lambda: pp.compile(ARM, {Mass, C}), "or a list of several, got set"),
         (lambda: pp.compile(ARM, []), "expected an expression or several, got none"),
-        (lambda: pp.compile(ARM, [Mass, 3]), "compile: expected an expression, got int"),
+        (
+            lambda: pp.compile(ARM, [Mass, 3]),
+            "compile: expected an expression, or its text, got int",
+        ),
         (lambda: pp.compile(ARM, pp.operators.I), "the space of `I` is open"),
         (lambda: pp.compile(ARM, Mass, backend="fortran"), "backend: unknown 'fortran'"),
         (lambda: pp.compile(ARM, J(pp.point("nope"))), "'Puma 560' has no frame 'nope'"),

@@ -39,8 +39,10 @@ from phipsi.operators import (
 def test_model_and_expression_must_be_what_they_are_called(arm):
     assert refusal("arm", H, Q2) == "as_matrix: expected a Model, got str"
     assert refusal(arm, "H @", Q2).startswith("the text ends where a letter")
-    assert refusal(arm, Q, Q2) == "as_matrix: expected an expression, got Opener"
-    assert refusal(arm, np.eye(2), Q2) == "as_matrix: expected an expression, got ndarray"
+    assert refusal(arm, Q, Q2) == "as_matrix: expected an expression, or its text, got Opener"
+    assert (
+        refusal(arm, np.eye(2), Q2) == "as_matrix: expected an expression, or its text, got ndarray"
+    )
 
 
 def test_open_identity_has_no_matrix(arm):

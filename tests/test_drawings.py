@@ -411,7 +411,11 @@ FIXED = pp.ModelBuilder("nothing moves").build()
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: draw_blocks(["phi"], PUMA), InputError, "expected an expression, got list"),
+        (
+            lambda: draw_blocks(["phi"], PUMA),
+            InputError,
+            "expected an expression, or its text, got list",
+        ),
         (lambda: draw_blocks("phi +", PUMA), InputError, "at column 6"),
         (lambda: draw_dataflow(DEEP), LoweringError, "nested too deeply"),
         (
@@ -424,7 +428,7 @@ FIXED = pp.ModelBuilder("nothing moves").build()
         (
             lambda: draw_dataflow(3.0),
             InputError,
-            "draw_dataflow: expected an expression, got float",
+            "draw_dataflow: expected an expression, or its text, got float",
         ),
         (lambda: draw_blocks(2 * I, PUMA), InputError, "the space of `2 . I` is open"),
         (lambda: draw_dataflow(I), InputError, "the space of `I` is open"),

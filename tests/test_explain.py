@@ -457,7 +457,7 @@ def test_what_is_wrong_is_refused():
     refused = {
         "an expression, its text, or a list of several, got int": lambda: explain(3),
         "expected an expression or several, got none": lambda: explain([]),
-        "expected an expression, got int": lambda: explain([V, 3]),
+        "expected an expression, or its text, got int": lambda: explain([V, 3]),
         "the space of `I` is open": lambda: explain(I),
         "view: unknown 'estimate'; did you mean 'estimation'": lambda: explain(V, view="estimate"),
         "view: unknown None": lambda: explain(V, view=None),

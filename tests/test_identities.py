@@ -272,8 +272,8 @@ x, k = vector("x", "body"), scalar("k")
     [
         (("", phi, psi), {}, "expected a name"),
         ((7, phi, psi), {}, "expected a name"),
-        (("new", "phi", psi), {}, "expected an expression on each side, got str"),
-        (("new", phi, 1), {}, "expected an expression on each side, got int"),
+        (("new", "phi Q", psi), {}, "Q is no operator by itself"),
+        (("new", phi, 1), {}, "new: expected an expression, or its text, got int"),
         (("new", phi, phi), {}, "both sides are `phi`"),
         (("new", phi, psi, 3), {}, "expected a text as source, got int"),
         (("new", phi, psi), {"meaning": 3}, "expected a text as meaning, got int"),

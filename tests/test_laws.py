@@ -180,6 +180,51 @@ def test_values_have_batches(arm):
         assert_array_equal(together.q[i], alone.q)
 
 
+# -- as text ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("Mass u + C", {"u": Feedback(1.0)}, Mass @ u + C),
+        ("u - k beta", {"u": [1.0, 2.0], "k": 0.5}, u - k * beta),
+        ("e", {"e": Feedback(1.0)}, vector("e", "joint")),
+        ("S_q* u + N e", {"u": [1.0, 2.0], "e": [0.0, 0.0], "N": [np.eye(2)]}, S_q.T @ u + N @ e),
+        ("k beta", {"k": lambda t: t}, k * beta),
+        ("J('link2')' w", {"w": np.zeros(6)}, J("link2").T @ w),
+        ("H x", {"x": EachStep(np.zeros((5, 12)))}, H @ vector("x", "body")),
+        ("Mass a", {"a": [1.0, 2.0]}, Mass @ vector("a", "joint")),
+        ("T - C", {"T": [1.0, 2.0]}, T - C),
+    ],
+)
+def test_letters_of_a_text_that_have_values_are_of_the_space_that_fits(text, values, expected):
+    symbols = [N] if "N" in values else ()
+    assert Law(text, symbols=symbols, **values).expression == expected
+
+
+def test_a_text_is_read_in_the_notation_of_a_paper():
+    law = Law("Mass u - T_hat", notation="002", u=[1.0, 2.0], T=[0.0, 0.0])
+    assert law.expression == Mass @ u - (T - C)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "error", "message"),
+    [
+        ("k u", {"k": [1.0], "u": [1.0]}, pp.InputError, r'k may be a vector or.*scalar\("k"\)'),
+        ("A beta", {"A": np.eye(2)}, pp.InputError, r"A is read as a number.* a matrix; pass sym"),
+        ("A beta", {"A": [np.eye(2), [1.0]]}, pp.InputError, r"A is read as a number"),
+        ("Mass x M", {"x": [1.0]}, pp.SpaceError, r"No space of x fits; pass symbols="),
+        ("C", {"x": [1.0]}, pp.InputError, r"`C` has no free letter 'x'"),
+        ("x", {x: [1.0] for x in "xyzu"}, pp.InputError, r"too many letters.* pass x by sym"),
+        ("x", {"symbols": [3]}, pp.InputError, r"control: symbols: expected symbols"),
+        ("x", {"notation": "9"}, pp.InputError, r"control: notation: unknown '9'"),
+    ],
+)
+def test_letters_of_a_text_that_fit_nowhere_are_refused(text, values, error, message):
+    with pytest.raises(error, match=message):
+        Law(text, **values)
+
+
 # -- what is none ----------------------------------------------------------------------------
 
 
@@ -192,7 +237,7 @@ def test_values_have_batches(arm):
         (lambda: "Mass (", pp.InputError, r"control: (.|\n)*Mass \("),
         (lambda: "Mass V", pp.SpaceError, r"control: cannot compose"),
         (lambda: T - C, pp.InputError, r"needs a value for T, a vector of joint space: write"),
-        (lambda: Law(3.0), pp.InputError, r"expected an expression, got float"),
+        (lambda: Law(3.0), pp.InputError, r"expected an expression, or its text, got float"),
         (lambda: Law(C, x=1.0), pp.InputError, r"`C` has no free letter 'x'"),
         (lambda: Law(J.T @ w, w=[0.0] * 6), pp.InputError, r"write them into it, as J\(pp.point"),
         (lambda: Law(k * C, k=Feedback()), pp.InputError, r"Feedback is a vector .* k is a number"),

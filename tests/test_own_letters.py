@@ -420,6 +420,12 @@ def test_a_defined_letter_is_its_formula():
     assert_close(pp.compile(model, doubled)(q, y=np.ones(3)), 2 * expected @ np.ones(3))
 
 
+def test_a_definition_may_be_text():
+    A = operator("A", "joint", "joint")
+    assert define("W", "A Mass", symbols=[A]).definition == A @ Mass
+    assert define("Lambda", "Λ", notation="003").definition == (J @ Mass.inv @ J.T).inv
+
+
 # -- refusals --------------------------------------------------------------------------------
 
 
@@ -433,7 +439,7 @@ def nothing(body, joint):
         (lambda: letter("2x", "body", "body", nothing), "a symbol needs a name that is an ident"),
         (lambda: letter("Z", "body", "body", 3.0), "the letter Z needs a function of a body and"),
         (lambda: letter("Z", "body", "bodies", nothing), "no space 'bodies'; did you mean 'body'"),
-        (lambda: define("Z", 3.0), "the letter Z needs an expression, got float"),
+        (lambda: define("Z", 3.0), "the letter Z: expected an expression, or its text, got float"),
         (lambda: define("Z", 2 * I), r"the letter Z: the space of `2 \* I` is open; compose it"),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 from symbols import assert_close
 
 import phipsi as pp
+from phipsi.algebra.identities import IDENTITIES
 from phipsi.algebra.text.notations import NOTATIONS, meanings
 from phipsi.operators import (
     HH,
@@ -127,6 +128,53 @@ def test_letters_of_the_user_come_before_those_of_a_paper():
     assert pp.parse("T'", symbols=[vector("x", "body")], notation="003") == T - (C + J.T @ f0)
 
 
+A = operator("A", "body", "body")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda *x, **how: pp.compile(*x, **how).expressions[0],
+        lambda *x, **how: pp.compile(x[0], [x[1]], **how).expressions[0],
+        lambda model, text, **how: pp.explain(text, model, **how).expressions[0],
+        lambda model, text, **how: pp.explain([text], **how).expressions[0],
+        lambda model, text, **how: pp.derive(text, **how).expression,
+        lambda model, text, **how: pp.derive(text, to=text, **how).goal,
+        lambda model, text, **how: pp.add_identity("one", text, phi, **how).left,
+    ],
+)
+def test_every_function_that_takes_text_reads_notations_and_own_letters(read):
+    arm = pp.examples.planar_arm(2)
+    try:
+        assert read(arm, "A Φ", symbols=[A], notation="001") == A @ phi_tilde
+    finally:
+        if "one" in IDENTITIES:
+            pp.forget_identity("one")
+    with pytest.raises(pp.InputError, match="no letter 'Φ'"):
+        read(arm, "A Φ", symbols=[A])
+    with pytest.raises(pp.InputError, match="notation: unknown '9'"):
+        read(arm, "A", symbols=[A], notation="9")
+
+
+def test_matrices_and_drawings_of_text_read_notations_and_own_letters():
+    arm = pp.examples.planar_arm(2)
+    how = {"symbols": [A], "notation": "001"}
+    given = [np.eye(6)] * 2
+    found = pp.as_matrix(arm, "A Φ", arm.neutral(), A=given, **how)
+    assert_close(found, pp.as_matrix(arm, phi_tilde, arm.neutral()))
+    assert pp.draw_blocks("A Φ", arm, **how).title.startswith("A φ̃ of planar arm of 2")
+    assert pp.draw_dataflow("A Φ V", **how).title.startswith("A φ̃ V")
+
+
+def test_an_identity_of_the_user_may_be_text():
+    x, k = vector("x", "body"), operator("B2", "body", "body")
+    one = pp.add_identity("own", "B2 x", "x", variables=[x], symbols=[k])
+    try:
+        assert (one.left, one.right) == (k @ x, x)
+    finally:
+        pp.forget_identity("own")
+
+
 def test_the_script_identity_and_pick_offs_of_any_joint():
     assert pp.parse(r"\mathcal{I} - H \psi K") == I - H @ psi @ K
     assert pp.parse(r"\mathbb{H}^i_\delta") == pp.parse(r"\mathbb{H}^{i}_{\delta}") == HH_delta
@@ -139,6 +187,7 @@ def test_the_script_identity_and_pick_offs_of_any_joint():
     [
         ("Λ", "2", pp.InputError, "notation: unknown '2'; valid names: 'default', '000', '001'"),
         ("Λ", 2, pp.InputError, "notation: unknown 2"),
+        ("Λ", "004", pp.InputError, 'notation: 004 has two parts; pass "004-I" or "004-II"'),
         ("Λ", None, pp.InputError, 'write it out, or pass notation="002"'),
         ("Ψ", None, pp.InputError, 'or pass notation="001"'),
         ("L T", None, pp.InputError, 'or pass notation="004-I"'),

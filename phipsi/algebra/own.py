@@ -21,6 +21,7 @@ from typing import Any
 
 from phipsi.algebra.alphabet import UNKNOWN, Alphabet, Letter, Steps
 from phipsi.algebra.node import Node, Symbol
+from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import BODY, JOINT, SCALAR, Causality, Space, as_space
 from phipsi.errors import InputError, SpaceError
 
@@ -28,9 +29,11 @@ Blocks = Callable[..., Any]
 STEPS = {field.name for field in fields(Steps)}
 
 _STATE = ("q", "v", "axes", "points", "model", "expression", "out", "threads")
+_TEXT = ("symbols", "notation")
 ARGUMENTS = {  # of functions that take values of symbols by name
     "as_matrix and of compiled functions": _STATE,
     "explain and of drawings": ("view", "inspect", "factors"),
+    "functions that read text": _TEXT,
 }
 
 
@@ -231,29 +234,35 @@ def primitive(
     return entered(_kind(record)(name, source, target, causality, record=record))
 
 
-def define(name: str, formula: Node, *, alphabet: Alphabet | None = None, **facts: Any) -> Symbol:
+def define(
+    name: str,
+    formula: Node | str,
+    *,
+    alphabet: Alphabet | None = None,
+    symbols: Symbols = (),
+    notation: str | None = None,
+    **facts: Any,
+) -> Symbol:
     """A letter that stands for a formula, as Mass stands for H phi M phi* H* + Jm.
 
     Args:
         name: of the letter.
-        formula: of letters; those with values to be passed keep asking for them.
+        formula: of letters, or as text for `parse`; letters with values to be passed keep asking
+            for them.
         alphabet: where the letter is found by its name; a user's own is passed to `parse`.
+        symbols: your own letters in a text, as for `parse`.
+        notation: of the paper in which a text is read, as for `parse`.
         facts: whatever else is known of it; see `alphabet.Letter`.
 
     Returns:
         The letter; `letter.definition` is the formula.
 
-    >>> from phipsi.operators import J, Mass
-    >>> Lambda = define("Lambda", (J @ Mass.inv @ J.T).inv)
+    >>> Lambda = define("Lambda", "(J Mass^-1 J')^-1")
     >>> Lambda.definition
     (J @ Mass.inv @ J.T).inv
     """
-    if not isinstance(formula, Node):
-        raise InputError(f"the letter {name} needs an expression, got {type(formula).__name__}")
-    if formula.source is None or formula.target is None:
-        raise InputError(
-            f"the letter {name}: the space of `{formula}` is open; compose it with an operator"
-        )
+    formula = as_expression(f"the letter {name}", formula, symbols, notation)
+    assert formula.source is not None and formula.target is not None, "checked"
     record = _record(name, alphabet=alphabet, **facts)
     what = name, formula.source, formula.target, formula.causality
     return entered(_kind(record)(*what, definition=formula, record=record))

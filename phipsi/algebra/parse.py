@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phipsi.algebra.node import Node, Symbol
-from phipsi.errors import SpaceError
+from phipsi.errors import InputError, SpaceError
+
+Symbols = Mapping[str, Node] | Iterable[Symbol]  # the user's own letters, for texts
 
 
 def parse(
     text: str,
-    symbols: Mapping[str, Node] | Iterable[Symbol] = (),
+    symbols: Symbols = (),
     notation: str | None = None,
     *,
     alphabet: str | None = None,
@@ -49,13 +51,12 @@ def parse(
     phi @ A @ phi.T
     """
     from phipsi.algebra.text.names import Names  # a language of its own, and rarely spoken
-    from phipsi.algebra.text.notations import checked_notation
     from phipsi.algebra.text.parser import Parser
 
     if isinstance(text, str):
         _refuse_daggers(text)
     try:
-        return Parser(text, Names(symbols, alphabet, checked_notation(notation))).whole()
+        return Parser(text, Names(symbols, alphabet, notation)).whole()
     except SpaceError as error:
         for pattern, hint in HINTS:
             if re.search(pattern, text):
@@ -87,6 +88,35 @@ def _refuse_daggers(text: str) -> None:
         raise failure(f"a dagger has two meanings: {advice}", text, found.span())
 
 
-def as_expression(given: Any) -> Any:
-    """A text as the expression that it says; anything else as it is."""
-    return parse(given) if isinstance(given, str) else given
+def as_expression(
+    where: str,
+    given: Any,
+    symbols: Symbols = (),
+    notation: str | None = None,
+    is_open: bool = False,
+) -> Node:
+    """What a user passes for an expression: itself, or what a text says.
+
+    Every function that takes an expression reads it here.
+
+    Args:
+        where: the function or argument, as errors name it.
+        given: an expression, or its text.
+        symbols: for `parse`, where it is a text.
+        notation: likewise.
+        is_open: whether an identity may be left whose space no neighbour decides.
+
+    Raises:
+        InputError: what is no expression, or one whose space is open.
+        SpaceError: a text whose operators do not fit together.
+
+    >>> as_expression("compile", "H phi")
+    H @ phi
+    """
+    node = parse(given, symbols, notation) if isinstance(given, str) else given
+    if not isinstance(node, Node):
+        kind = type(given).__name__
+        raise InputError(f"{where}: expected an expression, or its text, got {kind}")
+    if node.source is None and not is_open:
+        raise InputError(f"{where}: the space of `{node}` is open; compose it with an operator")
+    return node

@@ -34,7 +34,10 @@ OPTIONS = {
     r"\b(?:with|by) strict=False\b": "without --strict",
     r"\bstrict=False leaves it out\b": "without --strict it is left out",
     r"(?:\bload\(\.\.\., )?\bpackages=(?:\[\.\.\.\]\)?)?": "--packages",
-    r" Pass your own by symbols=\[\.\.\.\]": "",
+    r" Pass your own by symbols=\[\.\.\.\]|, or pass your own by symbols=\[\.\.\.\]": "",
+    r"\. Name its parts, and pass them by symbols=\{\.\.\.\}": "",
+    r"\bnotation=\"([\w-]+)\"": r"--notation \1",
+    r"^notation: ": "--notation: ",
     r"\bbound=": "--bound ",
     r"\bpass a model\b": "name one by --model",
     r"\bfor numbers, pass (?:\w+=\.\.\., )*points=\.\.\.": "for numbers, name points by --at",
@@ -70,7 +73,7 @@ def report(error: BaseException, debug: bool = False) -> int:
     screen.print(line, soft_wrap=True, style="red")
     _, mark, place = str(error).partition(PLACE)
     if mark:
-        screen.print(f"{mark[1:]}{place}", soft_wrap=True, style="red")
+        screen.print(with_options(f"{mark[1:]}{place}"), soft_wrap=True, style="red")
     return code
 
 

@@ -28,7 +28,7 @@ from phipsi.algebra.node import (
     Transpose,
 )
 from phipsi.algebra.own import MachineLetter
-from phipsi.algebra.parse import as_expression
+from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Causality, Space
 from phipsi.algebra.walk import made_of, walk
 from phipsi.errors import InputError, SolveError, name_choices
@@ -58,6 +58,8 @@ def as_matrix(
     v: ArrayLike | None = None,
     axes: str = "link",
     points: Sequence[Point] | None = None,
+    symbols: Symbols = (),
+    notation: str | None = None,
     **values: ArrayLike | Sequence[ArrayLike],
 ) -> np.ndarray:
     """An operator or vector expression as an explicit matrix or vector.
@@ -76,6 +78,8 @@ def as_matrix(
             Accelerations differ by more: A in link axes, the papers'
             `alpha = A + [0; omega x v]` in world axes.
         points: what the bare letters B, J, X and c stand for; or write `B(pp.point(...))`.
+        symbols: your own letters in a text, as for `pp.parse`.
+        notation: of the paper in which a text is read, as for `pp.parse`.
         values: of the free symbols by name: T, beta_dot, f0, the user's own, in
             the axes asked for. T and beta_dot have the rows of joint space: nv, and
             those of mimic joints. A block-diagonal operator takes one block per
@@ -98,13 +102,7 @@ def as_matrix(
     """
     if not isinstance(model, Model):
         raise InputError(f"as_matrix: expected a Model, got {type(model).__name__}")
-    expression = as_expression(expression)
-    if not isinstance(expression, Node):
-        raise InputError(f"as_matrix: expected an expression, got {type(expression).__name__}")
-    if expression.source is None:
-        raise InputError(
-            f"as_matrix: the space of `{expression}` is open; compose it with an operator"
-        )
+    expression = as_expression("as_matrix", expression, symbols, notation)
     if not isinstance(axes, str) or axes not in AXES:
         hint = "" if isinstance(axes, str) else "; values go by name, as T=..."
         raise InputError(f"axes: unknown {axes!r}; {name_choices(str(axes), AXES)}{hint}")

@@ -11,17 +11,20 @@ u is a `Feedback`: accelerations + kp (target - q) + kd (speeds - v), where targ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.parse import as_expression
-from phipsi.algebra.spaces import COORDINATES, JOINT, POINTS, SCALAR
+from phipsi.algebra.parse import Symbols, as_expression, parse
+from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Space
+from phipsi.algebra.text.names import Names
 from phipsi.algebra.walk import letters_of
 from phipsi.backends.disk.identity import Parts
 from phipsi.compile import compile
@@ -39,6 +42,8 @@ from phipsi.simulate.signals import Signal
 
 CORRECTION = vector("correction", "coordinate")
 OF_LAW = "law."  # begins the names of its numbers, among all that steps are given
+SPACES = (JOINT, COORDINATES, BODY, POINTS, BASE, SCALAR)  # of a letter, the likely ones first
+MOST_READINGS = 1000  # of a text, by the spaces of its letters
 Given = ArrayLike | EachStep | Any  # numbers, one row for each step, or a function of t
 
 
@@ -106,6 +111,10 @@ class Law:
     Args:
         expression: of the letters of `phipsi.operators`, or as text for `pp.parse`: a vector of
             joint space, or of coordinate space. Points are written into it, as J(pp.point(...)).
+        symbols: your own letters in a text, as for `pp.parse`. Those that have values need not be
+            in it: they are vectors of the space that fits, of joint space before coordinate
+            space, or numbers.
+        notation: of the paper in which a text is read, as for `pp.parse`.
         values: of its free letters, by name: numbers as `pp.compile` takes them, with a batch as
             all numbers of a simulation may have; `EachStep` of them, one for each step; a
             function of t, asked at the beginning of each step, by "dopri" at every stage; of a
@@ -113,19 +122,30 @@ class Law:
 
     Raises:
         SpaceError: the expression is no vector of joint or coordinate space.
-        InputError: a free letter without a value, or a value without a letter.
+        InputError: a free letter without a value, or a value without a letter; a letter of a text
+            that may be a vector or a number.
 
     >>> import phipsi as pp
-    >>> from phipsi.operators import C, Mass, vector
-    >>> u = vector("u", "joint")
-    >>> law = pp.control.Law(Mass @ u + C, u=pp.control.Feedback(100.0, 20.0, [1.0, -1.0]))
+    >>> law = pp.control.Law("Mass u + C", u=pp.control.Feedback(100.0, 20.0, [1.0, -1.0]))
     >>> arm = pp.examples.planar_arm(2)
     >>> pp.simulate(arm, arm.neutral(), duration=2.0, control=law, dt=0.02).q[-1].round(4)
     array([ 1., -1.])
     """
 
-    def __init__(self, expression: Node | str, /, **values: Any):
-        self.expression, self.values = _checked(expression, values), values
+    def __init__(
+        self,
+        expression: Node | str,
+        /,
+        *,
+        symbols: Symbols = (),
+        notation: str | None = None,
+        **values: Any,
+    ):
+        try:
+            node = _read(expression, values, symbols, notation)
+        except (InputError, SpaceError) as error:
+            raise type(error)(f"control: {error}") from None
+        self.expression, self.values = _checked(node, values), values
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: tau = {self.expression}>"
@@ -267,15 +287,71 @@ class ComputedTorque(Law):
 # -- checks --------------------------------------------------------------------------------
 
 
-def _checked(given: Node | str, values: Mapping[str, Any]) -> Node:
-    """The expression of a law, or an error that says why it is none."""
+def _read(
+    given: Node | str, values: Mapping[str, Any], symbols: Symbols, notation: str | None
+) -> Node:
+    """The expression of a law; of a text, letters that only have values by what fits.
+
+    Raises:
+        InputError: a letter that may be a vector or a number.
+        SpaceError: no spaces of these letters fit.
+    """
+    if not isinstance(given, str):
+        return as_expression("expression", given)
+    names = Names(symbols, notation=notation)
+    own = [x for x in values if not getattr(names.known(x), "free", False)]
+    choices = [[vector(x, space) for space in _likely_spaces(values[x])] for x in own]
+    if prod(map(len, choices)) > MOST_READINGS:
+        raise InputError(f"too many letters of unknown space; pass {own[0]} by symbols=[...]")
+    fitting, refusal = [], None
+    for letters in product(*choices):
+        try:
+            node = parse(given, names.own | {x.name: x for x in letters}, notation)
+            fitting.append((node, letters))
+        except SpaceError as error:
+            refusal = refusal or error
+    if not fitting:
+        hint = f"\n  No space of {' and '.join(own)} fits; pass symbols=[...]" if own else ""
+        raise SpaceError(f"{refusal}{hint}")
+    laws = [x for x in fitting if _is_law(x[0])] or fitting
+    node, chosen = laws[0]  # the first of the likely ones
+    used = letters_of([node])
+    for letter, *others in zip(chosen, *(x for _, x in laws), strict=True):
+        is_number = {x.is_scalar for x in others}
+        if letter in used and len(is_number) > 1:
+            raise InputError(
+                f"in `{given}`, {letter} may be a vector or a number; pass symbols="
+                f'[vector("{letter}", "joint")] or [scalar("{letter}")]'
+            )
+        if letter.is_scalar and _is_matrix(values[letter.name]):
+            raise InputError(
+                f"{letter} is read as a number in `{given}`, and its value is a matrix; pass "
+                f'symbols=[operator("{letter}", "joint", "joint")]'
+            )
+    return node
+
+
+def _is_law(node: Node) -> bool:
+    return node.source is SCALAR and node.target in (JOINT, COORDINATES)
+
+
+def _is_matrix(value: Any) -> bool:
     try:
-        expression = as_expression(given)
-    except (InputError, SpaceError) as error:
-        raise type(error)(f"control: {error}") from None
-    if not isinstance(expression, Node):
-        raise InputError(f"control: expected an expression, got {type(given).__name__}")
-    if expression.source is not SCALAR or expression.target not in (JOINT, COORDINATES):
+        return np.ndim(value) > 1
+    except ValueError:  # blocks of several sizes
+        return True
+
+
+def _likely_spaces(value: Any) -> Sequence[Space]:
+    """The spaces that a letter with such a value may be of."""
+    if isinstance(value, Feedback):
+        return (JOINT, COORDINATES)
+    return (SCALAR,) if isinstance(value, (int, float, np.number)) else SPACES
+
+
+def _checked(expression: Node, values: Mapping[str, Any]) -> Node:
+    """The expression of a law, or an error that says why it is none."""
+    if not _is_law(expression):
         ends = f"maps {expression.source} to {expression.target}"
         if expression.source is SCALAR:
             ends = f"is a vector of {expression.target}"

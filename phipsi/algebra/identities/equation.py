@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from phipsi.algebra.node import Node, Symbol
+from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import walk
 from phipsi.errors import InputError, SpaceError, name_choices
@@ -39,7 +40,7 @@ class Equation:
 
     Args:
         name: how it is called, and asked for: "Lemma 4".
-        left: one side.
+        left: one side, or its text for `pp.parse`.
         right: the other, of the same spaces.
         source: where it is printed: "[003 Lemma 4]".
         conditions: where it holds.
@@ -171,12 +172,15 @@ def papers_of(equation: Equation) -> tuple[str, ...]:
 
 def add_identity(
     name: str,
-    left: Node,
-    right: Node,
+    left: Node | str,
+    right: Node | str,
     source: str = "",
     conditions: Sequence[Condition] = (),
     meaning: str = "",
     variables: Sequence[Symbol] = (),
+    *,
+    symbols: Symbols = (),
+    notation: str | None = None,
 ) -> Equation:
     """Make an equation known, for `derive` and `compile`; one of yours of that name gives way.
 
@@ -191,13 +195,15 @@ def add_identity(
         meaning: what it says, in a sentence.
         variables: letters of it, made by `operator`, `vector` or `scalar`, that stand for
             anything of the kind.
+        symbols: your own letters in texts, as for `pp.parse`; variables need not be in it.
+        notation: of the paper in which texts are read, as for `pp.parse`.
 
     Returns:
         The equation.
 
-    >>> from phipsi.operators import E_phi, operator, phi
+    >>> from phipsi.operators import operator
     >>> A = operator("A", "body", "body")
-    >>> print(add_identity("swap", phi @ E_phi @ A, E_phi @ phi @ A, variables=[A]))
+    >>> print(add_identity("swap", "phi E_phi A", "E_phi phi A", variables=[A]))
     phi @ E_phi @ A = E_phi @ phi @ A
     >>> forget_identity("swap")
     """
@@ -208,11 +214,8 @@ def add_identity(
             f"add_identity: {name!r} is an equation of the papers, "
             f"{IDENTITIES[name]}; choose another name"
         )
-    for side in (left, right):
-        if not isinstance(side, Node):
-            raise InputError(
-                f"{name}: expected an expression on each side, got {type(side).__name__}"
-            )
+    own = _own_letters(symbols, variables)
+    left, right = (as_expression(name, x, own, notation, is_open=True) for x in (left, right))
     for text, what in ((source, "source"), (meaning, "meaning")):
         if not isinstance(text, str):
             raise InputError(f"{name}: expected a text as {what}, got {type(text).__name__}")
@@ -256,6 +259,14 @@ def forget_identity(name: str) -> None:
         raise InputError(f"no identity of your own {name!r}; {name_choices(str(name), _OWN)}")
     _OWN.remove(name)
     del IDENTITIES[name]
+
+
+def _own_letters(symbols: Symbols, variables: Sequence[Symbol]) -> dict[str, Node]:
+    """The letters of a text: those that are passed, and the variables among them."""
+    from phipsi.algebra.text.names import Names
+
+    given = variables if isinstance(variables, Iterable) else ()
+    return Names(symbols).own | {x.name: x for x in given if isinstance(x, Symbol)}
 
 
 def _settled(left: Node, right: Node) -> tuple[Node, Node]:

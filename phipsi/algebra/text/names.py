@@ -16,7 +16,7 @@ from phipsi.algebra.elements import ELEMENTS
 from phipsi.algebra.node import Bracket, Identity, Node, Opener, Symbol
 from phipsi.algebra.own import ArticulatedLetter, CallableLetter
 from phipsi.algebra.spaces import BODY
-from phipsi.algebra.text.notations import MISSING, meanings
+from phipsi.algebra.text.notations import MISSING, checked_notation, meanings
 from phipsi.algebra.text.place import shortened
 from phipsi.algebra.text.spelling import Spelled, spell
 from phipsi.errors import InputError, name_choices
@@ -26,13 +26,14 @@ FUNCTIONS = ("inv", "sqrt", "transpose", "blockdiag")
 
 # Letters that mean different things in different papers, or that are written out here.
 ADVICE = {
-    "Lambda": "Λ is J Mass^-1 J' in 002 and 004, the inverse of that in 003: write it out, or "
+    "Lambda": "Λ is J Mass^-1 J' in 002 and 004-II, the inverse of that in 003: write it out, or "
     'pass notation="002"',
-    "Phi": 'Φ is phi - I in 001, phi S in 004: write phi_tilde or phi S, or pass notation="001"',
-    "Psi": 'Ψ is psi E_phi in 001, psi S in 004: write it out, or pass notation="001"',
+    "Phi": "Φ is phi - I in 001, phi S in 004-I and 004-II: write phi_tilde or phi S, or pass "
+    'notation="001"',
+    "Psi": 'Ψ is psi E_phi in 001, psi S in 004-I and 004-II: write it out, or pass notation="001"',
     "theta": "θ is the configuration q; joint speeds are beta, or theta_dot",
-    "r": "the composite inertia, r in 001 and 004, is R",
-    "L": 'L in 004 is one step outward of the gain, S L = K: write K, or pass notation="004-I"',
+    "r": "the composite inertia, r in 001 and 004-I, is R",
+    "L": 'L in 004-I is one step outward of the gain, S L = K: write K, or pass notation="004-I"',
     "cal:J": "the rotational inertia of the papers is no letter here; M has it",
     "Ups": "Upsilon is Y",
     "q": "the configuration is no letter; every operator depends on it",
@@ -77,6 +78,9 @@ class Names:
         symbols: the user's own, by name or alone; they come before letters of the same name.
         alphabet: whose letters are known besides those of the papers, and before them.
         notation: of one paper, whose letters come before those; see `notations`.
+
+    Attributes:
+        own: the user's, by name.
     """
 
     def __init__(
@@ -85,10 +89,10 @@ class Names:
         alphabet: str | None = None,
         notation: str | None = None,
     ):
-        self.notation = notation
+        self.notation = notation = checked_notation(notation)
         own = dict(_named(symbols))
         letters = letters_in(ELEMENTS.name, *(() if alphabet is None else (alphabet,)))
-        self._exact, self._letters = own, letters
+        self.own, self._letters = own, letters
         self._known: dict[str, Node | Opener | str] = {name: name for name in FUNCTIONS}
         for letter in letters.values():
             assert isinstance(letter, (Symbol, Identity, Opener))
@@ -116,8 +120,8 @@ class Names:
         if not written:
             raise NotALetterError("a name without letters")
         if spelled is None:
-            if written in self._exact:
-                return [Found(written, self._exact[written], 0, len(written))]
+            if written in self.own:
+                return [Found(written, self.own[written], 0, len(written))]
             spelled = spell(written)
         whole = spelled.text
         matches = dict.fromkeys(name for name in _readings(whole) if name in self._known)
@@ -190,7 +194,7 @@ class Names:
             return f"no letter {name!r} here; {missing[text]}"
         if text in ADVICE:
             return f"no letter {name!r}; {ADVICE[text]}, or pass your own by symbols=[...]"
-        valid = list(dict.fromkeys([*self._exact, *self._letters, *FUNCTIONS]))
+        valid = list(dict.fromkeys([*self.own, *self._letters, *FUNCTIONS]))
         return f"no letter {name!r}; {name_choices(text, valid)}. Pass your own by symbols=[...]"
 
 

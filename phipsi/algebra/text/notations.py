@@ -88,6 +88,8 @@ def checked_notation(name: str | None) -> str | None:
     """The name of a notation; None for that of `phipsi.operators`, which is "default" too."""
     if name is None or name == "default":
         return None
+    if name == "004":
+        raise InputError('notation: 004 has two parts; pass "004-I" or "004-II"')
     if not isinstance(name, str) or name not in NOTATIONS:
         choices = name_choices(str(name), ["default", *NOTATIONS])
         raise InputError(f"notation: unknown {name!r}; {choices}")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from phipsi.algebra import operators as op
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
 from phipsi.algebra.node import Inverse, Node, Product, Symbol
-from phipsi.algebra.parse import as_expression
+from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.rewriting.collect import presented
 from phipsi.algebra.rewriting.normal import (
     are_equal,
@@ -49,6 +49,8 @@ def derive(
     without: str | Sequence[str] = (),
     assume: Condition | str | Sequence[Condition | str] = (),
     bound: int = BOUND,
+    symbols: Symbols = (),
+    notation: str | None = None,
 ) -> Derivation:
     """The cheapest expression that means the same, and the steps to it.
 
@@ -65,6 +67,8 @@ def derive(
         assume: conditions that may be taken for granted, such as "serial chains". "no rotor
             inertia" is, where neither Jm nor an articulated letter is in the expression.
         bound: how many expressions are rewritten at most, from either end where there is a goal.
+        symbols: your own letters in texts, as for `pp.parse`.
+        notation: of the paper in which texts are read, as for `pp.parse`.
 
     Returns:
         A `Derivation`: `.result`, `.steps`, `.before` and `.after` for the costs, `.latex()`,
@@ -83,8 +87,8 @@ def derive(
     >>> found.check().ok
     True
     """
-    start = _expression("derive", expression)
-    goal = None if to is None else _expression("to", to)
+    start = as_expression("derive", expression, symbols, notation)
+    goal = None if to is None else as_expression("to", to, symbols, notation)
     wanted, barred = _asked(using, without)
     if isinstance(bound, bool) or not isinstance(bound, int) or bound < 1:
         raise InputError(f"bound: expected a whole number above 0, got {bound!r}")
@@ -254,15 +258,6 @@ def _reversed(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 # -- what is asked -----------------------------------------------------------------------
-
-
-def _expression(name: str, given: Node | str) -> Node:
-    node = as_expression(given)
-    if not isinstance(node, Node):
-        raise InputError(f"{name}: expected an expression, or its text, got {type(node).__name__}")
-    if node.source is None:
-        raise InputError(f"{name}: the space of `{node}` is open; compose it with an operator")
-    return node
 
 
 def _asked(

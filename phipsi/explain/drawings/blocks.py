@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.algebra.parse import parse
+from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import check_model
@@ -45,6 +45,8 @@ def draw_blocks(
     *,
     points: Sequence[Point] | None = None,
     factors: bool = False,
+    symbols: Symbols = (),
+    notation: str | None = None,
     **values: Any,
 ) -> Drawing:
     """The blocks of an operator on a machine: a matrix, coloured by where its blocks carry.
@@ -67,6 +69,8 @@ def draw_blocks(
         points: what the bare letters B, J, X and c stand for.
         factors: whether to draw what the expression is made of beside it: the factors of a
             product, the terms of a sum, the definition of a letter.
+        symbols: your own letters in a text, as for `pp.parse`.
+        notation: of the paper in which a text is read, as for `pp.parse`.
         values: of the free symbols by name; those that are not given are random.
 
     Returns:
@@ -82,7 +86,7 @@ def draw_blocks(
     >>> draw_blocks(phi, pp.examples.planar_arm(3)).title
     'φ of planar arm of 3: 6 of 9 blocks are nonzero'
     """
-    node = checked_expression("draw_blocks", expression)
+    node = as_expression("draw_blocks", expression, symbols, notation)
     check_model(model)
     if not model.bodies:
         raise InputError(f"draw_blocks: {model.name!r} has no moving bodies, and so no blocks")
@@ -103,17 +107,6 @@ def draw_blocks(
         return _one(node, model, blocks, title, said)
     heading = f"{model.name}: {said}"
     return draw_row(node, lambda x: find_blocks(x, structure, inputs), title, heading)
-
-
-def checked_expression(function: str, expression: object) -> Node:
-    """An expression, or what a text says; InputError for what is none, or whose space is open."""
-    node = parse(expression) if isinstance(expression, str) else expression
-    if not isinstance(node, Node):
-        kind = type(node).__name__
-        raise InputError(f"{function}: expected an expression, got {kind}")
-    if node.source is None:
-        raise InputError(f"{function}: the space of `{node}` is open; compose it with an operator")
-    return node
 
 
 def _check_rows(node: Node, points: Sequence[Point] | None) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from phipsi.algebra.node import Node
+from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.compile import check_model, make_program
 from phipsi.errors import InputError
-from phipsi.explain.drawings.blocks import LARGEST, checked_expression
+from phipsi.explain.drawings.blocks import LARGEST
 from phipsi.explain.drawings.drawing import Drawing
 from phipsi.explain.drawings.flow import flow_of
 from phipsi.explain.drawings.labels import Labels
@@ -17,7 +18,13 @@ from phipsi.lowering.program import Program
 from phipsi.model.model import Model
 
 
-def draw_dataflow(expression: Node | str, model: Model | None = None) -> Drawing:
+def draw_dataflow(
+    expression: Node | str,
+    model: Model | None = None,
+    *,
+    symbols: Symbols = (),
+    notation: str | None = None,
+) -> Drawing:
     """The algorithm of an expression as sweeps along the tree.
 
     Each sweep has a panel: the tree and the direction; what a body k hands to its neighbours on
@@ -28,6 +35,8 @@ def draw_dataflow(expression: Node | str, model: Model | None = None) -> Drawing
     Args:
         expression: of the letters of `phipsi.operators`, or its text.
         model: the machine, of at most 200 bodies; None for a chain of any length.
+        symbols: your own letters in a text, as for `pp.parse`.
+        notation: of the paper in which a text is read, as for `pp.parse`.
 
     Returns:
         The drawing: `.svg`, `.save(path)`; a notebook shows it.
@@ -40,7 +49,7 @@ def draw_dataflow(expression: Node | str, model: Model | None = None) -> Drawing
     >>> draw_dataflow(Mass.inv @ (T - C)).title
     'ℳ⁻¹ (T − C): 3 sweeps over the bodies'
     """
-    node = checked_expression("draw_dataflow", expression)
+    node = as_expression("draw_dataflow", expression, symbols, notation)
     if model is not None:
         check_model(model)
         count = len(model.bodies)

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.algebra.parse import parse
+from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
@@ -43,6 +43,8 @@ def explain(
     view: str = "mechanics",
     inspect: bool = False,
     points: Sequence[Point] | None = None,
+    symbols: Symbols = (),
+    notation: str | None = None,
     **values: Any,
 ) -> Explanation:
     """What an expression is: seven levels, from its letters down to coordinates.
@@ -64,6 +66,8 @@ def explain(
         inspect: whether to return every intermediate in `.values`, by name and body, in the
             link frames of the file.
         points: what the bare letters B, J, X and c stand for.
+        symbols: your own letters in a text, as for `pp.parse`.
+        notation: of the paper in which a text is read, as for `pp.parse`.
         values: of the free letters, by name. Without any, there are no numbers.
 
     Returns:
@@ -84,7 +88,7 @@ def explain(
     >>> seen.values["beta_dot"]["joint1"].round(2)
     array([-12.59])
     """
-    expressions = _checked(expression)
+    expressions = _checked(expression, symbols, notation)
     if not isinstance(view, str) or view not in VIEWS:
         raise InputError(f"view: unknown {view!r}; {name_choices(str(view), VIEWS)}")
     if model is not None and not isinstance(model, Model):
@@ -154,7 +158,9 @@ def _levels(*texts: str) -> tuple[Level, ...]:
 # -- what the user passes ----------------------------------------------------------------------
 
 
-def _checked(expression: Node | str | Sequence[Node | str]) -> tuple[Node, ...]:
+def _checked(
+    expression: Node | str | Sequence[Node | str], symbols: Symbols, notation: str | None
+) -> tuple[Node, ...]:
     """The expressions, read where they are text; InputError for what is none."""
     given = (expression,) if isinstance(expression, (Node, str)) else expression
     if not isinstance(given, (list, tuple)):
@@ -164,13 +170,7 @@ def _checked(expression: Node | str | Sequence[Node | str]) -> tuple[Node, ...]:
         )
     if not given:
         raise InputError("explain: expected an expression or several, got none")
-    several = [parse(one) if isinstance(one, str) else one for one in given]
-    for one in several:
-        if not isinstance(one, Node):
-            raise InputError(f"explain: expected an expression, got {type(one).__name__}")
-        if one.source is None:
-            raise InputError(f"explain: the space of `{one}` is open; compose it with an operator")
-    return tuple(several)
+    return tuple(as_expression("explain", one, symbols, notation) for one in given)
 
 
 def _inputs(
