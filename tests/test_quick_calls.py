@@ -66,6 +66,8 @@ def asked(model):
         "jacobian, at points": lambda q, v, w: (q, [at, tip]),
         "jacobian_dot_v": lambda q, v, w: (q, v, [at]),
         "operational_compliance": lambda q, v, w: (q, at),
+        "sample_velocity": lambda q, v, w: (q, 7),
+        "sample_force": lambda q, v, w: (q, 7),
         "integrate": lambda q, v, w: (q, v),
         "difference": lambda q, v, w: (q, configuration.integrate(model, q, w)),
     }

@@ -255,3 +255,15 @@ def test_independent_coordinates_that_nothing_resists_are_refused(function, mome
     builder.add_body("cap", "rim", mimic=("rim", 1.0, 0.0))
     with pytest.raises(pp.SolveError, match="mass matrix is singular"):
         function(builder.build(), [0.0, 0.0])
+
+
+def test_draws_go_where_they_are_asked_to_with_mimics_too():
+    for name in ("planar_arm", "mimics"):
+        model = pp.examples.planar_arm(2) if name == "planar_arm" else MARKET[name]()
+        q = np.stack([model.neutral()] * 3)
+        for function in (pp.sample_velocity, pp.sample_force):
+            right = function(model, q, 5, 2)
+            out = np.empty_like(right)
+            assert function(model, q, 5, 2, out=out) is out
+            np.testing.assert_array_equal(out, right)
+            np.testing.assert_array_equal(function(model, q, 5, 2, threads=2), right)

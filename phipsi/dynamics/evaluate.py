@@ -59,11 +59,11 @@ def answer(
         wrenches: the user's, at the points; they are looked at where machine code refuses
             the array that was made of them.
     """
-    if threads is None and backend != "numpy":
+    if threads is None:  # the interpreter has no entries
         try:
             entry = model.functions.get(formula if backend is None else (formula, backend))
             if points is not NOWHERE and entry is not None:
-                entry = entry.get(points_key(points))
+                entry = entry.get(points if type(points) is str else points_key(points))
         except (AttributeError, TypeError):  # no model; points that are no points
             entry = None
         if entry is not None:

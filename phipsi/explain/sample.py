@@ -27,6 +27,7 @@ from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import NOTHING_RESISTS
 from phipsi.dynamics.mass import mass_matrix as projected_mass
 from phipsi.errors import InputError, SolveError
+from phipsi.function.results import copied
 from phipsi.lowering.watch import SINGULAR
 from phipsi.model.configuration import check_configuration
 from phipsi.model.model import Model
@@ -45,6 +46,8 @@ def _force(model: Model) -> Node:
     return FORCE
 
 
+NOISE = "rows of noise"  # of a machine that was looked at, how many numbers are drawn
+DOUBLE = np.dtype(float)
 Seed = np.random.Generator | int | None
 Size = int | tuple[int, ...] | None
 
@@ -56,6 +59,8 @@ def sample_velocity(
     size: Size = None,
     *,
     backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """Random speeds of covariance Mass^-1: v = (I - H psi K)* D^-1/2* w, w white [003 Lemma 3].
 
@@ -72,6 +77,8 @@ def sample_velocity(
         rng: a NumPy generator, or the seed of one; None for numbers that nobody can repeat.
         size: how many draws for each q: a number or a shape; None for one, without an axis.
         backend: that of `pp.compile`.
+        out: an array for the result; None for a new one.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         (*size, *batch, nv); each draw is independent of the others.
@@ -90,13 +97,13 @@ def sample_velocity(
     >>> float(pp.kinetic_energy(arm, [0.0, 1.0], v).mean().round(2))  # half a joule for each
     1.0
     """
-    check_open(model, "sample_velocity")
-    noise = _noise(model, q, rng, size)
+    noise = _noise(model, "sample_velocity", q, rng, size)
     if not model.has_mimics:
-        return answer(model, _velocity, ("q", "w"), (q, noise), NOWHERE, backend)
-    root = _dense_root(projected_mass(model, q, backend=backend))
+        return answer(model, _velocity, ("q", "w"), (q, noise), NOWHERE, backend, out, threads)
+    root = _dense_root(projected_mass(model, q, backend=backend, threads=threads))
     own = noise[..., : model.nv, None]
-    return np.linalg.solve(np.swapaxes(root, -1, -2), own)[..., 0]
+    found = np.linalg.solve(np.swapaxes(root, -1, -2), own)[..., 0]
+    return found if out is None else copied([found], out, found.dtype)[0]
 
 
 def sample_force(
@@ -106,6 +113,8 @@ def sample_force(
     size: Size = None,
     *,
     backend: str | None = None,
+    out: np.ndarray | None = None,
+    threads: int | str | None = None,
 ) -> np.ndarray:
     """Random forces of covariance Mass: tau = (I + H phi K) D^1/2 w, w white [003 Lemma 1].
 
@@ -115,7 +124,7 @@ def sample_force(
     if one that follows carries nothing, that is factored densely.
 
     Args:
-        model, q, rng, size, backend: as those of `sample_velocity`.
+        model, q, rng, size, backend, out, threads: as those of `sample_velocity`.
 
     Returns:
         (*size, *batch, nv), as there.
@@ -132,31 +141,47 @@ def sample_force(
     >>> pp.sample_force(arm, [[0.0, 1.0], [0.0, 2.0]], rng=0, size=(3, 4)).shape
     (3, 4, 2, 2)
     """
-    check_open(model, "sample_force")
-    noise = _noise(model, q, rng, size)
+    noise = _noise(model, "sample_force", q, rng, size)
     try:
-        return answer(model, _force, ("q", "w"), (q, noise), NOWHERE, backend)
+        return answer(model, _force, ("q", "w"), (q, noise), NOWHERE, backend, out, threads)
     except SolveError:
         if not model.has_mimics:  # else one that follows may carry nothing: D vanishes there
             raise
-    root = _dense_root(projected_mass(model, q, backend=backend))
-    return (root @ noise[..., : model.nv, None])[..., 0]
+    root = _dense_root(projected_mass(model, q, backend=backend, threads=threads))
+    found = (root @ noise[..., : model.nv, None])[..., 0]
+    return found if out is None else copied([found], out, found.dtype)[0]
 
 
 # -- white noise -------------------------------------------------------------------------
 
 
-def _noise(model: Model, q: ArrayLike, rng: Seed, size: Size) -> np.ndarray:
-    """Independent numbers of variance one, (*size, *batch, speeds of all joints)."""
-    configuration = check_configuration(model, "q", q)
-    if np.iscomplexobj(configuration):
-        raise InputError("q: expected real numbers, got complex ones")
-    rows = sum(joint.kind.nv for joint in model.joints)
-    shape, generator = (*_checked_size(size), *configuration.shape[:-1], rows), _generator(rng)
+def _noise(model: Model, asker: str, q: ArrayLike, rng: Seed, size: Size) -> np.ndarray:
+    """Independent numbers of variance one, (*size, *batch, speeds of all joints).
+
+    Of an ordinary array only the shape is looked at here: machine code sees its numbers.
+    """
+    if type(q) is np.ndarray and q.dtype is DOUBLE and (asker, NOISE) in _known(model):
+        batch = q.shape[:-1]
+    else:
+        check_open(model, asker)
+        configuration = check_configuration(model, "q", q)
+        if np.iscomplexobj(configuration):
+            raise InputError("q: expected real numbers, got complex ones")
+        model.functions[asker, NOISE] = sum(joint.kind.nv for joint in model.joints)
+        batch = configuration.shape[:-1]
+    rows = model.functions[asker, NOISE]
+    if size is None and not batch and type(rng) is np.random.Generator:
+        return rng.standard_normal(rows)
+    shape, generator = (*_checked_size(size), *batch, rows), _generator(rng)
     try:
         return generator.standard_normal(shape)
     except (ValueError, MemoryError):
         raise InputError(f"size: {size!r} draws do not fit into memory; draw fewer") from None
+
+
+def _known(model: Any) -> dict:
+    """What is known of a machine; nothing of what is none."""
+    return model.functions if isinstance(model, Model) else {}
 
 
 def _generator(rng: Seed) -> np.random.Generator:

@@ -121,6 +121,21 @@ class ArrayFunction(ABC):
             result = quick(*arguments, **named)
             if result is not None:
                 return result
+        elif "points" in named:
+            points = named.pop("points")
+            quick = self._quick_at.get(points) if type(points) is str else self._entry_at(points)
+            if quick is not None:
+                result = quick(*arguments, **named) if named else quick(*arguments)
+                if result is not None:
+                    return result
+            named["points"] = points
+        elif len(arguments) > self._point_place > 0:
+            place = self._point_place
+            quick = self._entry_at(arguments[place])
+            if quick is not None:
+                result = quick(*arguments[:place], *arguments[place + 1 :], **named)
+                if result is not None:
+                    return result
         return self._by_code(arguments, named)
 
     def _by_code(self, arguments: tuple, named: dict[str, Any]) -> Any:
@@ -169,21 +184,12 @@ class ArrayFunction(ABC):
             {name: stacked(name, value) for name, value in named.items()},
         )
 
-    def _at_points(self, /, *arguments: Any, **named: Any) -> Any:
-        """A call at points that were passed before; None for others."""
-        place = self._point_place
-        if len(arguments) > place:
-            points = arguments[place]
-            arguments = (*arguments[:place], *arguments[place + 1 :])
-            if "points" in named:
-                return None
-        else:
-            points = named.pop("points", None)
+    def _entry_at(self, points: Any) -> Callable | None:
+        """The entry for points that were passed before; None for others."""
         try:
-            quick = self._quick_at.get(points_key(points))
+            return self._quick_at.get(points_key(points))
         except TypeError:  # no points
             return None
-        return None if quick is None else quick(*arguments, **named)
 
     def _placed(self, arguments: tuple, named: dict[str, Any]) -> tuple:
         """All arguments in the order of machine code; none if something else is asked for."""
@@ -360,7 +366,6 @@ class ArrayFunction(ABC):
             self._quick_at.pop(next(iter(self._quick_at)), None)
         self._quick_at[key] = entry
         self._point_place = self.inputs.index("points")
-        self._quick = self._at_points
 
     def entry(
         self,
