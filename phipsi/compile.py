@@ -215,6 +215,7 @@ def make_straight(
     from phipsi.backends.kernel import write_kernel
     from phipsi.backends.llvm import compile_object, llvm_version
     from phipsi.backends.machine_code import SINGLE, Straight
+    from phipsi.backends.partition import Task
     from phipsi.backends.sequence import trace_job
 
     most = SINGLE if single is None else single
@@ -226,11 +227,17 @@ def make_straight(
             return None
         live = [x for x in task.live() if x.op not in ("input", "constant")]
         widths = [target.lanes, *([1] if target.lanes > 1 and len(live) <= most else [])]
-        kernels = [write_kernel(task, lanes, real=target.real) for lanes in widths]
+        kept, spreads = task, None
+        if target.lanes > 1 and isinstance(task, Task):  # steps have several
+            kept, spreads = task.keeping_once()
+        kernels = [write_kernel(kept, target.lanes, real=target.real)]
+        kernels += [write_kernel(task, lanes, real=target.real) for lanes in widths[1:]]
         alone = job.key is None  # else the record below keeps the whole
         files = [compile_object(x.text, target, kept=alone) for x in kernels]
         one = files[1] if len(files) > 1 else None
-        return Straight(files[0], one, kernels[0].work, count_operations(live))
+        return Straight(
+            files[0], one, max(x.work for x in kernels), count_operations(live), spreads
+        )
 
     processor = (target.cpu, target.features, target.lanes, target.real)
     key = None if job.key is None else (job.key, processor, llvm_version(), limit)

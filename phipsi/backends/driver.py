@@ -18,7 +18,7 @@ the arguments:
     6 few       at most so many states that are left over are done one by one
     7 inputs    how many
     8 outputs   how many
-    9 ...       of each argument, inputs first: core dimensions (0, 1 or 2), rows, columns
+    9 ...       of each argument, inputs first, what `views.SHAPE` lists
 
 A kernel is `i64 kernel(ptr inputs, ptr outputs, ptr work, ptr tables)`: lists of
 pointers to tiles, 64-byte aligned room to work in; it returns a mask of the
@@ -47,7 +47,7 @@ from phipsi.backends.tiles import (
     tile_functions,
     watch_function,
 )
-from phipsi.backends.views import VIEW_TYPE, one_state_functions, read_view
+from phipsi.backends.views import SHAPE_TYPE, VIEW_TYPE, one_state_functions, read_view
 
 ARGUMENTS = 64  # at most so many inputs and outputs; NumPy allows no more either
 
@@ -67,6 +67,7 @@ def driver_text(lanes: int, family: str, real: str = "double") -> str:
     own += _BEGIN + (_BY_TILES if lanes > 1 else _BY_ONES)
     text = Template(own + _END).substitute(
         view_type=VIEW_TYPE,
+        shape_type=SHAPE_TYPE,
         job_type=JOB_TYPE,
         W=lanes,
         last=lanes - 1,
@@ -95,7 +96,7 @@ _PLACE = """
 _HEAD = """
 $view_type
 %plan = type { i64, ptr, ptr, ptr, i64, ptr, i64, i64, i64 }
-%shape = type { i64, i64, i64 }
+$shape_type
 %workspace = type { ptr, ptr, ptr, ptr, ptr, i64, i64 }
 $job_type
 
@@ -229,12 +230,9 @@ done:
 }
 
 define internal i64 @entries(ptr %shapes, i64 %k) #1 {
-  %at = getelementptr %shape, ptr %shapes, i64 %k
-  %shape = load %shape, ptr %at, align 8
-  %rows = extractvalue %shape %shape, 1
-  %columns = extractvalue %shape %shape, 2
-  %entries = mul i64 %rows, %columns
-  ret i64 %entries
+  %at = getelementptr %shape, ptr %shapes, i64 %k, i32 3
+  %kept = load i64, ptr %at, align 8
+  ret i64 %kept
 }
 """
 

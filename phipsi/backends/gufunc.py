@@ -12,6 +12,7 @@ import importlib
 import weakref
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from phipsi.backends.driver import ARGUMENTS, driver_code
 from phipsi.backends.job import Shape
 from phipsi.backends.llvm import Code, Target
 from phipsi.backends.parallel.threads import team_code, team_fields
+from phipsi.backends.partition import Spread
 from phipsi.backends.real import REALS
+from phipsi.backends.transpose import MANY, ZEROS
 from phipsi.errors import BackendError
 
 
@@ -42,6 +45,8 @@ class Plan:
         operations: that one state takes, by which batches are found too small to be shared
             among threads; 0 if unknown.
         threads: that may work on a batch; None for the default of the package.
+        spreads: of each output, where its entries are found in a tile of `lanes` that keeps no
+            number twice; None, of one or of all, where the tile has all entries.
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class Plan:
         keep: Any = None,
         operations: int = 0,
         threads: int | str | None = None,
+        spreads: Sequence[Spread] | None = None,
     ):
         _check_shapes(inputs, outputs)
         self.target = target
@@ -70,11 +76,14 @@ class Plan:
             "tables": tables,
             "keep": keep,
             "operations": operations,
+            "spreads": spreads,
         }
         self.driver = driver_code(target)
         fields = [0, 0, lanes, single, work, tables, few, len(inputs), len(outputs)]
-        for shape in (*inputs, *outputs):
-            fields += [len(shape), *(1, 1, *shape)[-2:]]
+        self._places: list[np.ndarray] = []
+        own = [*[None] * len(inputs), *(spreads or [None] * len(outputs))]
+        for shape, spread in zip((*inputs, *outputs), own, strict=True):
+            fields += [len(shape), *(1, 1, *shape)[-2:], *self._kept(shape, spread)]
         shapes, own_loop = (*inputs, *outputs), self.driver.address("loop")
         fields += team_fields(target, own_loop, shapes, operations, threads)
         self._team = team_code()
@@ -83,6 +92,20 @@ class Plan:
         self.address = ctypes.addressof(self._fields)
         # Not at exit: a thread may still be inside.
         weakref.finalize(self, _release, self._fields, self.driver, self._team).atexit = False
+
+    def _kept(self, shape: Shape, spread: Spread) -> tuple[int, int]:
+        """The numbers that a tile of an argument keeps, and where the list of places is, or 0."""
+        entries, lanes = prod(shape), self.target.lanes
+        if spread is None:
+            return entries, 0
+        is_zero = np.array(spread.places) == 0 if spread.has_zero else np.zeros(entries, bool)
+        places = np.array(spread.places, np.int64) * (lanes * self.target.bytes)
+        for first in range(entries - MANY + 1):
+            if is_zero[first : first + MANY].all():
+                places[first] = ZEROS
+        self._places.append(places)
+        # One state that does not lie straight in memory is written to the tile as it is.
+        return max(spread.kept, -(-entries // lanes)), places.ctypes.data
 
     @property
     def loop(self) -> int:

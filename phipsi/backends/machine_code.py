@@ -23,6 +23,7 @@ from phipsi.backends.job import Computation, Rollable, Shape
 from phipsi.backends.llvm import Code, Target
 from phipsi.backends.looped import looped_program
 from phipsi.backends.parallel.workers import threads_or_default
+from phipsi.backends.partition import Spread
 from phipsi.graph.graph import FLOPS
 
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
@@ -150,12 +151,14 @@ class Straight:
         one: that for single states; None where it is the same, or would be too long.
         work: numbers that a lane needs to work in.
         operations: how many of each kind there are.
+        spreads: of each output, where its entries are in a tile for lanes that keeps none twice.
     """
 
     many: bytes
     one: bytes | None
     work: int
     operations: Mapping[str, int]
+    spreads: tuple[Spread, ...] | None = None
 
 
 class Loaded:
@@ -180,13 +183,14 @@ class Loaded:
         self.target, self.keep = target, (code, alone)
         self.many, self.single = (0 if x is None else x.address("kernel") for x in self.keep)
         self.room = target.bytes * straight.work
-        self.operations = straight.operations
+        self.operations, self.spreads = straight.operations, straight.spreads
 
     @property
     def places(self) -> dict[str, Any]:
         """What a plan is told of it."""
         work = self.target.lanes * self.room
-        return {"lanes": self.many, "single": self.single, "work": work, "keep": self.keep}
+        kernels = {"lanes": self.many, "single": self.single}
+        return {**kernels, "work": work, "keep": self.keep, "spreads": self.spreads}
 
 
 def load_straight(job: Computation, target: Target, straight: Straight) -> MachineCode:

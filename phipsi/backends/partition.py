@@ -9,7 +9,7 @@ choice is made here, once for all widths of lanes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 
 from phipsi.backends.elementary import FEW
@@ -17,7 +17,27 @@ from phipsi.backends.write import fusible
 from phipsi.graph.graph import Graph, Node
 
 LEAVES = ("input", "constant")
+LEAST_SPREAD = 64  # entries of an output that may be kept without what repeats
+MOST_KEPT = 0.75  # of them, where that is worth it
 Key = tuple[str, int]  # an argument, and which entry of it
+
+
+@dataclass(frozen=True)
+class Spreading:
+    """Where the entries of an output are found in a tile in which each number is kept once.
+
+    Args:
+        places: of each entry.
+        kept: how many numbers there are.
+        has_zero: whether the first of them is zero.
+    """
+
+    places: tuple[int, ...]
+    kept: int
+    has_zero: bool
+
+
+Spread = Spreading | None  # None for an output that is kept entry by entry
 
 
 @dataclass(frozen=True)
@@ -39,6 +59,26 @@ class Task:
     def live(self) -> list[Node]:
         """What must be computed, operands first."""
         return self.graph.live([*chain.from_iterable(self.outputs), *self.checks])
+
+    def keeping_once(self) -> tuple[Task, tuple[Spread, ...]]:
+        """The same without what repeats in an output, and where its entries are found then.
+
+        A mass matrix is symmetric, and zero between branches of a machine: most of the bytes of
+        its tile would be written and read for nothing. Zero comes first in what is kept.
+        """
+        kept: list[tuple[Node, ...]] = []
+        spreads: list[Spread] = []
+        for entries in self.outputs:
+            zero = [self.graph.zero] if self.graph.zero in entries else []
+            once = dict.fromkeys([*zero, *entries])
+            if len(entries) < LEAST_SPREAD or len(once) > MOST_KEPT * len(entries):
+                kept.append(entries)
+                spreads.append(None)
+                continue
+            places = {node: i for i, node in enumerate(once)}
+            kept.append(tuple(once))
+            spreads.append(Spreading(tuple(places[x] for x in entries), len(once), bool(zero)))
+        return replace(self, outputs=tuple(kept)), tuple(spreads)
 
 
 class Partition:

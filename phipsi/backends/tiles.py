@@ -84,9 +84,10 @@ done:
 # ---------------------------------------------------------------- W states
 
 # A row to be moved: where its first state begins, the stride from state to state, its place in the
-# tile, columns, their stride; the mover for tiles in which every lane has a state, and for others.
-JOB = ("first", "stride", "tile", "columns", "step", "whole", "part")
-JOB_TYPE = "%job = type { ptr, i64, ptr, i64, i64, ptr, ptr }"
+# tile, columns, their stride; the mover for tiles in which every lane has a state, and for others;
+# where its entries are found in the tile, if that is not one after the other.
+JOB = ("first", "stride", "tile", "columns", "step", "whole", "part", "spread")
+JOB_TYPE = "%job = type { ptr, i64, ptr, i64, i64, ptr, ptr, ptr }"
 
 # So many tiles are packed one after the other, then handed to the kernel, then unpacked: a
 # processor begins with a tile while it ends the one before, if nothing else stands between them.
@@ -159,22 +160,29 @@ _DO = Template("""
   %$k.tile = getelementptr i8, ptr %$k.tile.first, i64 %$k.set
   %$k.columns = extractvalue %job %$k.job, 3
   %$k.step = extractvalue %job %$k.job, 4
+  %$k.spread = extractvalue %job %$k.job, 7
   %$k.mover.at = getelementptr ptr, ptr %$k, i64 $mover
   %$k.mover = load ptr, ptr %$k.mover.at, align 8
   %$k.skipped = mul i64 $state, %$k.stride
   %$k.at = getelementptr i8, ptr %$k.first, i64 %$k.skipped
   %$k.sum.next = call $number %$k.mover(ptr %$k.at, i64 %$k.stride, ptr %$k.tile, i64 %$k.columns,
-                                  i64 %$k.step, i64 $last, $number %$k.sum)
+                                  i64 %$k.step, i64 $last, $number %$k.sum, ptr %$k.spread)
   %$k.next = getelementptr %job, ptr %$k, i64 1
 """)
 
 # Writes the jobs of a view, one for each row, and returns where the next job goes. The table lists
-# the movers that pack, or those that unpack.
+# the movers that pack, or those that unpack. Rows whose entries are spread begin where the tile
+# does: it is the list of their places that goes on.
 _ENLIST = """
-define internal ptr @enlist(ptr %view, ptr %tile, ptr %table, ptr %jobs) #0 {
+define internal ptr @enlist(ptr %view, ptr %tile, ptr %movers, ptr %jobs, ptr %spread) #0 {
 entry:
 $view
-  %length = mul i64 %columns, $entry
+  %is_plain = icmp eq ptr %spread, null
+  %table = select i1 %is_plain, ptr %movers, ptr @spread
+  %row.bytes = mul i64 %columns, $entry
+  %length = select i1 %is_plain, i64 %row.bytes, i64 0
+  %row.places = mul i64 %columns, 8
+  %places = select i1 %is_plain, i64 0, i64 %row.places
   %is_dense = icmp eq i64 %step, $size
   %is_beside = icmp eq i64 %stride, $size
   %is_short = icmp ule i64 %columns, $short
@@ -198,12 +206,15 @@ row:
   %job = phi ptr [ %jobs, %entry ], [ %job.next, %row ]
   %r.at = phi ptr [ %first, %entry ], [ %r.at.next, %row ]
   %r.tile = phi ptr [ %tile, %entry ], [ %r.tile.next, %row ]
+  %r.spread = phi ptr [ %spread, %entry ], [ %r.spread.next, %row ]
   %j5 = insertvalue %job %j4, ptr %r.at, 0
   %j6 = insertvalue %job %j5, ptr %r.tile, 2
-  store %job %j6, ptr %job, align 8
+  %j7 = insertvalue %job %j6, ptr %r.spread, 7
+  store %job %j7, ptr %job, align 8
   %job.next = getelementptr %job, ptr %job, i64 1
   %r.at.next = getelementptr i8, ptr %r.at, i64 %row_stride
   %r.tile.next = getelementptr i8, ptr %r.tile, i64 %length
+  %r.spread.next = getelementptr i8, ptr %r.spread, i64 %places
   %left.next = sub i64 %left, 1
   %more = icmp ne i64 %left.next, 0
   br i1 %more, label %row, label %done
@@ -228,6 +239,7 @@ entry:
   %sets = extractvalue %workspace %w, 5
   %set = extractvalue %workspace %w, 6
   %all = mul i64 %sets, %set
+  %shapes = getelementptr %plan, ptr %plan, i64 1
   br label %input
 input:
   %i = phi i64 [ 0, %entry ], [ %i.next, %input.end ]
@@ -236,7 +248,7 @@ input:
   %i.view = getelementptr %view, ptr %views, i64 %i
   %i.tile.at = getelementptr ptr, ptr %tiles, i64 %i
   %i.tile = load ptr, ptr %i.tile.at, align 8
-  %i.end = call ptr @enlist(ptr %i.view, ptr %i.tile, ptr @pack, ptr %i.jobs)
+  %i.end = call ptr @enlist(ptr %i.view, ptr %i.tile, ptr @pack, ptr %i.jobs, ptr null)
   %i.stride.at = getelementptr %view, ptr %i.view, i64 0, i32 1
   %i.stride = load i64, ptr %i.stride.at, align 8
   %i.moves = icmp ne i64 %i.stride, 0
@@ -270,7 +282,10 @@ output:
   %o.view = getelementptr %view, ptr %views, i64 %o
   %o.tile.at = getelementptr ptr, ptr %tiles, i64 %o
   %o.tile = load ptr, ptr %o.tile.at, align 8
-  %o.jobs.next = call ptr @enlist(ptr %o.view, ptr %o.tile, ptr @unpack, ptr %o.jobs)
+  %o.spread.at = getelementptr %shape, ptr %shapes, i64 %o, i32 4
+  %o.spread = load ptr, ptr %o.spread.at, align 8
+  %o.jobs.next = call ptr @enlist(ptr %o.view, ptr %o.tile, ptr @unpack, ptr %o.jobs,
+                                  ptr %o.spread)
   %o.next = add i64 %o, 1
   %o.more = icmp ult i64 %o.next, %count
   br i1 %o.more, label %output, label %done

@@ -5,13 +5,17 @@ lane l at `s (e W + l)`, with s bytes of one number. An array holds them state b
 state. A mover moves one row, n numbers of each of W states: `stride` bytes from state
 to state, `step` bytes from number to number.
 
-    number mover(ptr at, i64 stride, ptr tile, i64 columns, i64 step, i64 last, number sum)
+    number mover(ptr at, i64 stride, ptr tile, i64 columns, i64 step, i64 last, number sum,
+                 ptr places)
 
 `pack...` fills the tile and adds the squares of what it moves, while that is in
 registers, to the sum of each lane; `unpack...` empties the tile and returns the
-sum as it is. Movers touch exactly the bytes that are asked for. At the end of a
-batch, where `last` is below W - 1, the lanes without a state repeat the state
-`last`: they read it again, and write again what it has written.
+sum as it is; `spread...` does so where the tile has no number twice: `places` says where
+each entry is found, in bytes from the first, or `ZEROS` where it and those after it, as many
+as are moved at a time, are zero, which is the first. Movers touch exactly the bytes
+that are asked for. At the end of a batch, where `last` is below W - 1, the lanes
+without a state repeat the state `last`: they read it again, and write again what it
+has written.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ from string import Template
 from phipsi.backends.write import Width
 
 SHORT = 9  # rows of up to so many columns have movers of their own
-_MANY = 8  # longer ones are moved so many columns at a time
+MANY = 8  # longer ones are moved so many columns at a time
+ZEROS = -1  # instead of a place: nothing but zeros from here on, MANY of them
 
 # Movers in the order of their table. If every lane has a state: of many columns, side by side; of
 # 1, 2, ... columns, side by side; of states side by side. In any case: of many columns, side by
@@ -66,12 +71,23 @@ def movers(lanes: int, real: str = "double") -> str:
             f"\n@{way} = internal constant [{len(table)} x ptr] [ {addresses} ], align 8\n"
         )
         texts += [_MOVER.substitute(name=way + x, number=number, body=table[x]) for x in table]
+    spread = {
+        "_long": _spread_long(width, _even(lanes)),
+        "_long_part": _spread_long(width, _clamped(lanes)),
+        "_any": _spread_any(width),
+    }
+    names = ["_any"] * (ANY + 1)
+    names[LONG], names[LONG_PART] = "_long", "_long_part"
+    addresses = ", ".join(f"ptr @spread{name}" for name in names)
+    texts.append(f"\n@spread = internal constant [{len(names)} x ptr] [ {addresses} ], align 8\n")
+    texts.append("declare i64 @llvm.smax.i64(i64, i64)\n")
+    texts += [_MOVER.substitute(name=f"spread{x}", number=number, body=spread[x]) for x in spread]
     return "".join(texts)
 
 
 _MOVER = Template("""
 define internal $number @$name(ptr %at, i64 %stride, ptr %tile, i64 %columns, i64 %step, i64 %last,
-                               $number %sum) #0 {
+                               $number %sum, ptr %places) #0 {
 $body
 }
 """)
@@ -101,10 +117,10 @@ def _long_part(way: str, width: Width) -> str:
 def _by_blocks(way: str, width: Width, offsets: str, mover: str) -> str:
     """Many columns; those left over go to the mover of that number in the table."""
     moves = _Moves(width, ["%sum0", "%sum1"])
-    moves.row(way, _MANY, "%b.at", "%b.tile")
+    moves.row(way, MANY, "%b.at", "%b.tile")
     size = width.real.bytes
     rest = _REST.substitute(way=way, number=moves.number, mover=mover, size=size)
-    return _loop(moves, offsets, _MANY, str(size * _MANY), rest)
+    return _loop(moves, offsets, MANY, str(size * MANY), rest)
 
 
 def _any(way: str, width: Width) -> str:
@@ -173,10 +189,94 @@ few:
   %mover.at = getelementptr ptr, ptr @$way, i64 $mover
   %mover = load ptr, ptr %mover.at, align 8
   %moved = tail call $number %mover(ptr %b.at.next, i64 %stride, ptr %b.tile.next,
-                                    i64 %left.next, i64 $size, i64 %last, $number %total)
+                                    i64 %left.next, i64 $size, i64 %last, $number %total,
+                                    ptr %places)
   ret $number %moved
 done:
   ret $number %total""")
+
+
+# ---------------------------------------------------------------- tiles without repetitions
+
+
+def _spread_long(width: Width, offsets: str) -> str:
+    """Many columns, side by side; zeros are not fetched."""
+    moves = _Moves(width, ["%sum"])
+    moves.row("spread", MANY, "%b.at", "%tile")
+    zeros = _Moves(width, ["%sum"], "%z")
+    zeros.zeros(MANY, "%b.at")
+    return _SPREAD_LONG.substitute(
+        number=moves.number,
+        offsets=offsets,
+        body=_listed(moves.lines),
+        zeros=_listed(zeros.lines),
+        columns=MANY,
+        step=MANY * width.real.bytes,
+        list=MANY * 8,
+        size=width.real.bytes,
+    )
+
+
+def _spread_any(width: Width) -> str:
+    """Anything, column by column."""
+    moves = _Moves(width, ["%sum"])
+    moves.row("spread", 1, "%b.at", "%tile")
+    return _SPREAD_ANY.substitute(
+        number=moves.number, offsets=_clamped(width.lanes), body=_listed(moves.lines)
+    )
+
+
+_SPREAD_LONG = Template("""
+entry:
+$offsets
+  br label %block
+block:
+  %left = phi i64 [ %columns, %entry ], [ %left.next, %moved ]
+  %b.at = phi ptr [ %at, %entry ], [ %b.at.next, %moved ]
+  %b.places = phi ptr [ %places, %entry ], [ %b.places.next, %moved ]
+  %begin = load i64, ptr %b.places, align 8
+  %is_zero = icmp slt i64 %begin, 0
+  br i1 %is_zero, label %zeros, label %some
+some:
+$body
+  br label %moved
+zeros:
+$zeros
+  br label %moved
+moved:
+  %left.next = sub i64 %left, $columns
+  %b.at.next = getelementptr i8, ptr %b.at, i64 $step
+  %b.places.next = getelementptr i8, ptr %b.places, i64 $list
+  %more = icmp uge i64 %left.next, $columns
+  br i1 %more, label %block, label %rest
+rest:
+  %over = icmp ne i64 %left.next, 0
+  br i1 %over, label %few, label %done
+few:
+  %last.one = tail call $number @spread_any(ptr %b.at.next, i64 %stride, ptr %tile, i64 %left.next,
+                                            i64 $size, i64 %last, $number %sum, ptr %b.places.next)
+  ret $number %last.one
+done:
+  ret $number %sum
+""")
+
+_SPREAD_ANY = Template("""
+entry:
+$offsets
+  br label %block
+block:
+  %left = phi i64 [ %columns, %entry ], [ %left.next, %block ]
+  %b.at = phi ptr [ %at, %entry ], [ %b.at.next, %block ]
+  %b.places = phi ptr [ %places, %entry ], [ %b.places.next, %block ]
+$body
+  %left.next = sub i64 %left, 1
+  %b.at.next = getelementptr i8, ptr %b.at, i64 %step
+  %b.places.next = getelementptr i8, ptr %b.places, i64 8
+  %more = icmp ne i64 %left.next, 0
+  br i1 %more, label %block, label %done
+done:
+  ret $number %sum
+""")
 
 
 def _even(lanes: int) -> str:
@@ -203,7 +303,7 @@ def _blocks(way: str, width: Width, columns: int) -> list[tuple[int, int]]:
     that have such registers are good at that. Of floats, a last block of fewer columns overlaps
     the one before it: three take longer than four.
     """
-    largest = _BLOCK[width.real.name][way][width.lanes]
+    largest = _BLOCK[width.real.name]["pack" if way == "pack" else "unpack"][width.lanes]
     sizes = [largest] * (columns // largest)
     rest = columns % largest
     if width.real.name == "float":
@@ -236,10 +336,11 @@ class _Moves:
     Args:
         width: of a register; its lanes are W.
         sums: values to which squares are added in turn.
+        prefix: of the names of values.
     """
 
-    def __init__(self, width: Width, sums: Sequence[str]):
-        self.width, self.lanes, self.sums = width, width.lanes, list(sums)
+    def __init__(self, width: Width, sums: Sequence[str], prefix: str = "%x"):
+        self.width, self.lanes, self.sums, self.prefix = width, width.lanes, list(sums), prefix
         self.number, self.real = width.number, width.real
         self.lines: list[str] = []
 
@@ -260,7 +361,8 @@ class _Moves:
             for lanes in states(self.lanes, width)
         ]
         size = self.width.bytes
-        entries = [self._offset(tile, size * (first + j)) for j in range(columns)]
+        entry_of = self._found if way == "spread" else self._next
+        entries = [entry_of(tile, first + j) for j in range(columns)]
         if way == "pack":
             rows = [[self.load(columns, place, 1) for place in some] for some in places]
             joined = [self._joined(some) for some in rows]
@@ -277,6 +379,26 @@ class _Moves:
                 for k, place in enumerate(some):
                     row = self._shuffle(x, "poison", range(k * width, (k + 1) * width))
                     self.store(width, row, place, 1, columns)
+
+    def zeros(self, columns: int, at: str) -> None:
+        """Zeros into columns of all lanes."""
+        for lane in range(self.lanes):
+            place = self._offset(at, f"%lane{lane}" if lane else 0)
+            for first in range(0, columns, self.lanes):
+                width = min(self.lanes, columns - first)
+                self.store(
+                    width, "zeroinitializer", self._offset(place, self.real.bytes * first), 1
+                )
+
+    def _next(self, tile: str, entry: int) -> str:
+        """Where an entry stands in a tile that has all of them."""
+        return self._offset(tile, self.width.bytes * entry)
+
+    def _found(self, tile: str, entry: int) -> str:
+        """Where an entry is found in a tile that has no number twice."""
+        at = self._offset("%b.places", 8 * entry)
+        listed = self._let(f"load i64, ptr {at}, align 8")
+        return self._offset(tile, self._let(f"call i64 @llvm.smax.i64(i64 {listed}, i64 0)"))
 
     def watch(self, numbers: Iterable[str]) -> None:
         """Add squares to the sums, in turn."""
@@ -398,7 +520,7 @@ class _Moves:
         return self._let(f"getelementptr i8, ptr {place}, i64 {by}") if by else place
 
     def _let(self, value: str) -> str:
-        name = f"%x{len(self.lines)}"
+        name = f"{self.prefix}{len(self.lines)}"
         self.lines.append(f"{name} = {value}")
         return name
 

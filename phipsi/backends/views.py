@@ -16,6 +16,11 @@ from phipsi.backends.real import REALS
 VIEW = ("first", "stride", "rows", "columns", "row_stride", "step", "straight")
 VIEW_TYPE = "%view = type { ptr, i64, i64, i64, i64, i64, i64 }"
 
+# What a plan says of an argument: core dimensions (0, 1 or 2), rows, columns, the numbers that its
+# tile keeps of each state, and where its entries are found among them; see `Plan`.
+SHAPE = ("dimensions", "rows", "columns", "kept", "spread")
+SHAPE_TYPE = "%shape = type { i64, i64, i64, i64, ptr }"
+
 
 def read_view(k: str) -> str:
     """Lines that read the view of argument number `%k`, as `%k.first`, `%k.stride` and so on."""

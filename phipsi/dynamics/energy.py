@@ -6,23 +6,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer
+from phipsi.dynamics.evaluate import NOWHERE, answer, formula
 from phipsi.model.model import Model
 from phipsi.operators import E, Jm, M, U, V, beta, phi
 
-STATE = "q", "v"
 KINETIC = 0.5 * (V.T @ M @ V + beta.T @ Jm @ beta)
 MOMENTUM = E.T @ phi @ M @ V
 
 
+@formula("q", "v")
 def _kinetic(model: Model) -> Node:
     return KINETIC
 
 
+@formula("q")
 def _potential(model: Model) -> Node:
     return U
 
 
+@formula("q", "v")
 def _momentum(model: Model) -> Node:
     return MOMENTUM
 
@@ -60,7 +62,7 @@ def kinetic_energy(
     >>> float(pp.kinetic_energy(arm, [0.0, 0.0], [1.0, 0.0]).round(4))
     1.3339
     """
-    return answer(model, _kinetic, STATE, (q, v), NOWHERE, backend, out, threads)
+    return answer(model, _kinetic, (q, v), NOWHERE, backend, out, threads)
 
 
 def potential_energy(
@@ -94,7 +96,7 @@ def potential_energy(
     >>> float(pp.potential_energy(arm, [3.141592653589793 / 2, 0.0]).round(2))
     19.62
     """
-    return answer(model, _potential, ("q",), (q,), NOWHERE, backend, out, threads)
+    return answer(model, _potential, (q,), NOWHERE, backend, out, threads)
 
 
 def momentum(
@@ -132,4 +134,4 @@ def momentum(
     >>> pp.momentum(arm, [0.0, 0.0], [1.0, 0.0]).round(4)
     array([ 0.    , -2.6679, 0.    , 0.    , 0.    , 2.    ])
     """
-    return answer(model, _momentum, STATE, (q, v), NOWHERE, backend, out, threads)
+    return answer(model, _momentum, (q, v), NOWHERE, backend, out, threads)

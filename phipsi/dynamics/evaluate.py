@@ -1,13 +1,13 @@
 """From a formula to arrays, the same way for every function of this folder.
 
-A formula is a function that makes the expression for a machine, or a tuple of one and its
-options. The first answer compiles it; from then on the machine code that was made is found by the
-formula alone, and called with the user's arrays.
+A formula makes the expression for a machine. The first answer compiles it; from then on the
+machine code that was made is found by the formula alone, and called with the user's arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,16 +24,53 @@ from phipsi.lowering.watch import SINGULAR
 from phipsi.model.configuration import check_array
 from phipsi.model.model import Model, Point
 
-Formula = Callable[..., Any] | tuple[Any, ...]
 NOWHERE = object()  # instead of points: the expression has none
 EVERY_BODY = "every body"  # instead of points: the origins of all bodies, a row of 6 for each
 BY_BODY = ("velocities",)  # arguments that always have a row for each body
 
 
+class Formula:
+    """What a function computes, of which arguments.
+
+    Machines find their code by it; it equals no other, which is quickly told.
+
+    Args:
+        make: `make(model, *options)` is the expression, or a tuple of several, or what else
+            `compile` takes; it raises what the machine is refused for.
+        names: of the arguments: q, v and the free letters of the expression.
+        options: passed to `make`.
+    """
+
+    def __init__(
+        self, make: Callable[..., Any], names: tuple[str, ...], options: tuple[Any, ...] = ()
+    ):
+        self.make, self.names, self.options = make, names, options
+        self._others: dict[Hashable, Formula] = {}
+
+    def __call__(self, model: Model, *options: Any) -> Any:
+        return self.make(model, *self.options, *options)
+
+    def of(self, *options: Any, names: tuple[str, ...] = ()) -> Formula:
+        """The same with more options and arguments: always one object."""
+        key = options, names
+        if key not in self._others:
+            self._others[key] = Formula(self.make, self.names + names, self.options + options)
+        return self._others[key]
+
+    @cached_property
+    def loaded(self) -> Formula:
+        """The same with external wrenches, the first flag of `terms_of`."""
+        return self.of(True, names=("external",))
+
+
+def formula(*names: str) -> Callable[[Callable[..., Any]], Formula]:
+    """A function that makes expressions, as a formula of these arguments."""
+    return lambda make: Formula(make, names)
+
+
 def answer(
     model: Model,
     formula: Formula,
-    names: Sequence[str],
     arrays: Sequence[Any],
     points: Any = NOWHERE,
     backend: str | None = None,
@@ -47,11 +84,8 @@ def answer(
 
     Args:
         model: the machine.
-        formula: `make`, or `(make, *options)`: `make(model, *options)` is the expression, or a
-            tuple of several, or what else `compile` takes; it raises what the machine is
-            refused for.
-        names: q, v and the free letters of the expression.
-        arrays: their values, in the same order; none may be missing.
+        formula: what is asked.
+        arrays: the values of its arguments, in their order; none may be missing.
         points: at which, for expressions at points; NOWHERE for others.
         backend: that of `compile`.
         out: an array for the result, or a tuple of those of several; None for new ones.
@@ -70,14 +104,12 @@ def answer(
             result = entry(*arrays) if out is None else entry(*arrays, out=out)
             if result is not None:
                 return result
-    how = backend, out, threads
-    return _evaluate(model, formula, names, arrays, points, *how, wrenches)
+    return _evaluate(model, formula, arrays, points, backend, out, threads, wrenches)
 
 
 def _evaluate(
     model: Model,
     formula: Formula,
-    names: Sequence[str],
     arrays: Sequence[Any],
     points: Any,
     backend: str | None,
@@ -90,7 +122,7 @@ def _evaluate(
     function, shapes, several = _function(model, formula, check_backend(backend))
     if isinstance(points, Iterator):
         points = tuple(points)
-    values = dict(zip(names, arrays, strict=True))
+    values = dict(zip(formula.names, arrays, strict=True))
     if wrenches is not None:
         values["external"] = _checked_wrenches(model, wrenches)
     if points is not NOWHERE:
@@ -119,7 +151,7 @@ def _evaluate(
     known_as = formula if backend is None else (formula, backend)
     if function.backend == "llvm" and not _is_known(model, known_as, points):
         inputs = {name: (len(model.bodies), SPATIAL) for name in rows}
-        entry = function.entry(values.get("points"), names, inputs, shapes)
+        entry = function.entry(values.get("points"), formula.names, inputs, shapes)
         _remember(model, known_as, points, entry)
     return result
 
@@ -127,13 +159,9 @@ def _evaluate(
 def _function(model: Model, formula: Formula, backend: str) -> tuple[ArrayFunction, list, bool]:
     """The compiled function of a formula, shapes of its results, whether there are several."""
     key = "function", formula, backend
-    try:
-        known = model.functions.get(key)
-    except TypeError:  # an option that is none, as `make` will say
-        known = None
+    known = model.functions.get(key)
     if known is None:
-        make, *options = formula if isinstance(formula, tuple) else (formula,)
-        expression = make(model, *options)
+        expression = formula(model)
         several = isinstance(expression, tuple)
         shapes = [_public_shape(model, x) for x in (expression if several else (expression,))]
         function = compile(model, expression, backend=backend, rewrite=False)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, cholesky_solve
+from phipsi.dynamics.evaluate import NOWHERE, answer, cholesky_solve, formula
 from phipsi.dynamics.inverse import bias
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import MASS, NOTHING_RESISTS
@@ -94,14 +95,11 @@ def projected_link_accelerations(a: Node, a_g: Node, b: Node) -> Node:
 
 # -- what is asked -----------------------------------------------------------------------
 
-LOADED = "q", "v", "tau"
 METHODS: dict[str, Callable[[Node, Node], Node]] = {f.__name__: f for f in (FD1, FD2, FD3, FD4)}
 
 
+@formula("q", "v", "tau")
 def _forward(model: Model, method: str, *flags: bool) -> Node | tuple[Node, Node]:
-    names = [*METHODS, "cholesky"]
-    if not isinstance(method, str) or method not in names:
-        raise InputError(f"method: unknown {method!r}; {name_choices(str(method), names)}")
     check_open(model, "forward_dynamics")
     terms = terms_of(*flags)
     if method == "cholesky":
@@ -109,6 +107,10 @@ def _forward(model: Model, method: str, *flags: bool) -> Node | tuple[Node, Node
     return (projected if model.has_mimics else METHODS[method])(terms.a_g, terms.b)
 
 
+FORWARD = {name: _forward.of(name) for name in METHODS}
+
+
+@formula("q", "v", "tau")
 def _accelerations(model: Model, *flags: bool) -> Node:
     check_open(model, "accelerations")
     terms = terms_of(*flags)
@@ -181,21 +183,28 @@ def forward_dynamics(
     >>> pp.forward_dynamics(arm, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], push, method="FD1").round(2)
     array([-20.93,  66.94])
     """
-    formula, arrays = (_forward, method), (q, v, tau)
-    is_still = base_velocity is None and base_acceleration is None and method != "cholesky"
-    if is_still and external is None:
-        return answer(model, formula, LOADED, arrays, NOWHERE, backend, out, threads)
+    asked = FORWARD.get(method) if isinstance(method, str) else None
+    if asked is not None and base_velocity is None and base_acceleration is None:
+        if external is None:
+            return answer(model, asked, (q, v, tau), NOWHERE, backend, out, threads)
+        if not isinstance(external, str):
+            return answer_loaded(model, asked, (q, v, tau), external, backend, out, threads)
     if isinstance(external, str) and external in (*METHODS, "cholesky"):
         raise InputError(f"external: got {external!r}; did you mean method={external!r}?")
-    how = backend, out, threads
-    if is_still and external is not None:
-        return answer_loaded(model, formula, LOADED, arrays, external, *how)
     around = surround(model, external, base_velocity, base_acceleration)
-    if method != "cholesky":
-        return answer_in(model, around, formula, LOADED, arrays, *how)
-    found = answer_in(model, around, formula, LOADED, arrays, backend, None, threads)
+    if asked is not None:
+        return answer_in(model, around, asked, (q, v, tau), backend, out, threads)
+    dense = _forward.of(_checked_method(method))
+    found = answer_in(model, around, dense, (q, v, tau), backend, None, threads)
     result = _by_cholesky(*found)
     return result if out is None else copied([result], out, result.dtype)[0]
+
+
+def _checked_method(method: Any) -> str:
+    names = [*METHODS, "cholesky"]
+    if not isinstance(method, str) or method not in names:
+        raise InputError(f"method: unknown {method!r}; {name_choices(str(method), names)}")
+    return method
 
 
 def _by_cholesky(mass: np.ndarray, force: np.ndarray) -> np.ndarray:
@@ -252,10 +261,9 @@ def accelerations(
     >>> pp.accelerations(stone, stone.neutral(), [0.0] * 6, [0.0] * 6).round(9)
     array([[ 0.  , 0.  , 0.  , 0.  , 0.  , -9.81]])
     """
-    arrays, how = (q, v, tau), (backend, out, threads)
     if base_velocity is None and base_acceleration is None:
         if external is None:
-            return answer(model, _accelerations, LOADED, arrays, NOWHERE, *how)
-        return answer_loaded(model, (_accelerations,), LOADED, arrays, external, *how)
+            return answer(model, _accelerations, (q, v, tau), NOWHERE, backend, out, threads)
+        return answer_loaded(model, _accelerations, (q, v, tau), external, backend, out, threads)
     around = surround(model, external, base_velocity, base_acceleration)
-    return answer_in(model, around, (_accelerations,), LOADED, arrays, *how)
+    return answer_in(model, around, _accelerations, (q, v, tau), backend, out, threads)

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer
+from phipsi.dynamics.evaluate import NOWHERE, answer, formula
 from phipsi.dynamics.terms import External, answer_in, answer_loaded, surround, terms_of, vdot
 from phipsi.model.model import Model
 from phipsi.operators import E, H, Jm, M, S_q, gravity, phi
 
-STATE = "q", "v"
-MOTION = "q", "v", "vdot"
 GRAVITY = S_q.T @ H @ phi @ M @ phi.T @ E @ gravity
 
 
@@ -36,16 +34,19 @@ def bias(a: Node, b: Node) -> Node:
     return S_q.T @ H @ phi @ (M @ phi.T @ a + b)
 
 
+@formula("q", "v", "vdot")
 def _newton_euler(model: Model, *flags: bool) -> Node:
     terms = terms_of(*flags)
     return newton_euler(terms.a_g, terms.b)
 
 
+@formula("q", "v")
 def _bias(model: Model, *flags: bool) -> Node:
     terms = terms_of(*flags)
     return bias(terms.a_g, terms.b)
 
 
+@formula("q")
 def _gravity(model: Model) -> Node:
     return GRAVITY
 
@@ -102,12 +103,11 @@ def inverse_dynamics(
     array([39.62 , 14.905])
     """
     if external is None and base_velocity is None and base_acceleration is None:
-        return answer(model, _newton_euler, MOTION, (q, v, vdot), NOWHERE, backend, out, threads)
-    how = backend, out, threads
+        return answer(model, _newton_euler, (q, v, vdot), NOWHERE, backend, out, threads)
     if external is not None and base_velocity is None and base_acceleration is None:
-        return answer_loaded(model, (_newton_euler,), MOTION, (q, v, vdot), external, *how)
+        return answer_loaded(model, _newton_euler, (q, v, vdot), external, backend, out, threads)
     around = surround(model, external, base_velocity, base_acceleration)
-    return answer_in(model, around, (_newton_euler,), MOTION, (q, v, vdot), *how)
+    return answer_in(model, around, _newton_euler, (q, v, vdot), backend, out, threads)
 
 
 def bias_force(
@@ -149,9 +149,9 @@ def bias_force(
     array([0.    , 0.4987])
     """
     if base_velocity is None and base_acceleration is None:
-        return answer(model, _bias, STATE, (q, v), NOWHERE, backend, out, threads)
+        return answer(model, _bias, (q, v), NOWHERE, backend, out, threads)
     around = surround(model, None, base_velocity, base_acceleration)
-    return answer_in(model, around, (_bias,), STATE, (q, v), backend, out, threads)
+    return answer_in(model, around, _bias, (q, v), backend, out, threads)
 
 
 def gravity_force(
@@ -185,4 +185,4 @@ def gravity_force(
     >>> pp.gravity_force(arm, [0.0, 0.0])
     array([19.62 , 4.905])
     """
-    return answer(model, _gravity, ("q",), (q,), NOWHERE, backend, out, threads)
+    return answer(model, _gravity, (q,), NOWHERE, backend, out, threads)

@@ -6,18 +6,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer
+from phipsi.dynamics.evaluate import NOWHERE, answer, formula
 from phipsi.dynamics.terms import answer_in, surround, terms_of
 from phipsi.model.model import Model
 from phipsi.operators import pose
 
-STATE = "q", "v"
 
-
+@formula("q")
 def _poses(model: Model) -> Node:
     return pose
 
 
+@formula("q", "v")
 def _velocities(model: Model, *flags: bool) -> Node:
     return terms_of(*flags).V
 
@@ -53,7 +53,7 @@ def body_poses(
     >>> pp.body_poses(arm, [0.0, 0.3])[1, :3, 3]
     array([1., 0., 0.])
     """
-    return answer(model, _poses, ("q",), (q,), NOWHERE, backend, out, threads)
+    return answer(model, _poses, (q,), NOWHERE, backend, out, threads)
 
 
 def body_velocities(
@@ -94,6 +94,6 @@ def body_velocities(
     array([ 0., -1.,  0.,  0.,  0.,  1.])
     """
     if base_velocity is None:
-        return answer(model, _velocities, STATE, (q, v), NOWHERE, backend, out, threads)
+        return answer(model, _velocities, (q, v), NOWHERE, backend, out, threads)
     around = surround(model, None, base_velocity)
-    return answer_in(model, around, (_velocities,), STATE, (q, v), backend, out, threads)
+    return answer_in(model, around, _velocities, (q, v), backend, out, threads)

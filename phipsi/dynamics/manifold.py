@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.backends.moves import DIFFERENCE, INTEGRATE
-from phipsi.dynamics.evaluate import NOWHERE, answer
+from phipsi.dynamics.evaluate import NOWHERE, answer, formula
 from phipsi.function.move_function import MOVES
 from phipsi.model.model import Model
 
 
+@formula("q", "dq")
 def _integrate(model: Model) -> Callable[..., np.ndarray]:
     return integrate
 
 
+@formula("q0", "q1")
 def _difference(model: Model) -> Callable[..., np.ndarray]:
     return difference
 
@@ -56,7 +58,7 @@ def integrate(
     >>> pp.integrate(arm, [0.1, 0.2], [1.0, -1.0])
     array([ 1.1, -0.8])
     """
-    return answer(model, _integrate, ("q", "dq"), (q, dq), NOWHERE, backend, out, threads)
+    return answer(model, _integrate, (q, dq), NOWHERE, backend, out, threads)
 
 
 def difference(
@@ -93,7 +95,7 @@ def difference(
     >>> pp.difference(arm, [0.1, 0.2], [1.1, -0.8])
     array([ 1., -1.])
     """
-    return answer(model, _difference, ("q0", "q1"), (q0, q1), NOWHERE, backend, out, threads)
+    return answer(model, _difference, (q0, q1), NOWHERE, backend, out, threads)
 
 
 MOVES |= {integrate: INTEGRATE, difference: DIFFERENCE}

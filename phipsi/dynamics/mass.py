@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer
+from phipsi.dynamics.evaluate import NOWHERE, answer, formula
 from phipsi.dynamics.loops import check_open
 from phipsi.model.model import Model
 from phipsi.operators import Mass, S_q
@@ -18,10 +18,12 @@ NOTHING_RESISTS = (
 )
 
 
+@formula("q")
 def _mass(model: Model) -> Node:
     return MASS
 
 
+@formula("q")
 def _mass_inverse(model: Model) -> Node:
     check_open(model, "mass_matrix_inverse")
     return MASS.inv if model.has_mimics else MASS_INVERSE
@@ -60,7 +62,7 @@ def mass_matrix(
     array([[2.6679, 0.834 ],
            [0.834 , 0.334 ]])
     """
-    return answer(model, _mass, ("q",), (q,), NOWHERE, backend, out, threads)
+    return answer(model, _mass, (q,), NOWHERE, backend, out, threads)
 
 
 def mass_matrix_inverse(
@@ -98,4 +100,4 @@ def mass_matrix_inverse(
     array([[ 1., -0.],
            [ 0.,  1.]])
     """
-    return answer(model, _mass_inverse, ("q",), (q,), NOWHERE, backend, out, threads)
+    return answer(model, _mass_inverse, (q,), NOWHERE, backend, out, threads)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import answer
+from phipsi.dynamics.evaluate import answer, formula
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import MASS
 from phipsi.errors import SolveError
@@ -29,19 +29,23 @@ CANNOT_MOVE = (
 )
 
 
+@formula("q")
 def _jacobian(model: Model) -> Node:
     return JACOBIAN
 
 
+@formula("q", "v")
 def _bias_acceleration(model: Model) -> Node:
     return BIAS_ACCELERATION
 
 
+@formula("q")
 def _compliance(model: Model) -> Node:
     check_open(model, "operational_compliance")
     return PROJECTED_COMPLIANCE if model.has_mimics else COMPLIANCE
 
 
+@formula("q")
 def _inertia(model: Model) -> Node:
     check_open(model, "operational_inertia")
     return (PROJECTED_COMPLIANCE if model.has_mimics else COMPLIANCE).inv
@@ -83,7 +87,7 @@ def jacobian(
            [ 0.,  0.],
            [ 2.,  1.]])
     """
-    return answer(model, _jacobian, ("q",), (q,), points, backend, out, threads)
+    return answer(model, _jacobian, (q,), points, backend, out, threads)
 
 
 def jacobian_dot_v(
@@ -123,7 +127,7 @@ def jacobian_dot_v(
     >>> pp.jacobian_dot_v(arm, [0.0, 0.0], [1.0, 0.0], "tip")  # towards the shoulder
     array([ 0., 0., 0., -2., 0., 0.])
     """
-    return answer(model, _bias_acceleration, ("q", "v"), (q, v), points, backend, out, threads)
+    return answer(model, _bias_acceleration, (q, v), points, backend, out, threads)
 
 
 def operational_compliance(
@@ -163,7 +167,7 @@ def operational_compliance(
     array([[ 2.99, -0.13],
            [-0.13,  0.76]])
     """
-    return answer(model, _compliance, ("q",), (q,), points, backend, out, threads)
+    return answer(model, _compliance, (q,), points, backend, out, threads)
 
 
 def operational_inertia(
@@ -203,6 +207,6 @@ def operational_inertia(
     array([0.14, 0.18, 0.35])
     """
     try:
-        return answer(model, _inertia, ("q",), (q,), points, backend, out, threads)
+        return answer(model, _inertia, (q,), points, backend, out, threads)
     except SolveError:
         raise SolveError(CANNOT_MOVE) from None

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import COORDINATES, SCALAR
 from phipsi.compile import check_model
-from phipsi.dynamics.evaluate import EVERY_BODY, NOWHERE, answer
+from phipsi.dynamics.evaluate import EVERY_BODY, NOWHERE, Formula, answer
 from phipsi.model.model import Model, Point
 from phipsi.operators import B, E, H, H_dot, M, S, V, X, a, b, beta, cross, gravity, phi, vector
 
@@ -33,6 +33,7 @@ base_velocity = vector("base_velocity", "base")
 base_acceleration = vector("base_acceleration", "base")
 velocities = vector("velocities", "body")
 
+PLACE = str, Point  # how a point is named
 External = Mapping[Point | str, ArrayLike] | ArrayLike
 
 
@@ -102,7 +103,7 @@ def surround(
     if isinstance(external, Mapping):
         if external:
             points, wrenches = tuple(external), external
-            names, arrays = ["external"], [_joined(list(external.values()))]
+            names, arrays = ["external"], [_joined(tuple(external.values()))]
     elif external is not None:
         check_model(model)
         if model.bodies:
@@ -128,8 +129,7 @@ def _joined(wrenches: Sequence[Any]) -> Any:
 def answer_in(
     model: Model,
     around: Surroundings,
-    formula: tuple[Any, ...],
-    names: tuple[str, ...],
+    formula: Formula,
     arrays: tuple[Any, ...],
     backend: str | None,
     out: Any,
@@ -138,8 +138,7 @@ def answer_in(
     """The value of a formula in the surroundings of a machine: its last options are the flags."""
     return answer(
         model,
-        formula + around.flags,
-        names + around.names,
+        formula.of(*around.flags, names=around.names),
         arrays + around.arrays,
         around.points,
         backend,
@@ -151,8 +150,7 @@ def answer_in(
 
 def answer_loaded(
     model: Model,
-    formula: tuple[Any, ...],
-    names: tuple[str, ...],
+    formula: Formula,
     arrays: tuple[Any, ...],
     external: External,
     backend: str | None,
@@ -160,11 +158,13 @@ def answer_loaded(
     threads: int | str | None,
 ) -> Any:
     """The same, on a base that stands still: wrenches in the usual forms go straight on."""
-    how = backend, out, threads
-    loaded, letters = (*formula, True), (*names, "external")
+    loaded = formula.loaded
     if type(external) is np.ndarray and external.size:
-        return answer(model, loaded, letters, (*arrays, external), EVERY_BODY, *how)
+        return answer(model, loaded, (*arrays, external), EVERY_BODY, backend, out, threads)
     if type(external) is dict and external:
-        values = *arrays, _joined(list(external.values()))
-        return answer(model, loaded, letters, values, tuple(external), *how, external)
-    return answer_in(model, surround(model, external), formula, names, arrays, *how)
+        places, wrenches = tuple(external), tuple(external.values())
+        points = places[0] if len(places) == 1 and type(places[0]) in PLACE else places
+        values = *arrays, _joined(wrenches)
+        return answer(model, loaded, values, points, backend, out, threads, external)
+    around = surround(model, external)
+    return answer_in(model, around, formula, arrays, backend, out, threads)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer
+from phipsi.dynamics.evaluate import NOWHERE, answer, formula
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import NOTHING_RESISTS
 from phipsi.dynamics.mass import mass_matrix as projected_mass
@@ -38,10 +38,12 @@ FORCE = S_q.T @ (I + H @ phi @ K) @ D.sqrt @ w
 VELOCITY = S_q.T @ (I - H @ psi @ K).T @ D.sqrt.inv.T @ w
 
 
+@formula("q", "w")
 def _velocity(model: Model) -> Node:
     return VELOCITY
 
 
+@formula("q", "w")
 def _force(model: Model) -> Node:
     return FORCE
 
@@ -99,7 +101,7 @@ def sample_velocity(
     """
     noise = _noise(model, "sample_velocity", q, rng, size)
     if not model.has_mimics:
-        return answer(model, _velocity, ("q", "w"), (q, noise), NOWHERE, backend, out, threads)
+        return answer(model, _velocity, (q, noise), NOWHERE, backend, out, threads)
     root = _dense_root(projected_mass(model, q, backend=backend, threads=threads))
     own = noise[..., : model.nv, None]
     found = np.linalg.solve(np.swapaxes(root, -1, -2), own)[..., 0]
@@ -143,7 +145,7 @@ def sample_force(
     """
     noise = _noise(model, "sample_force", q, rng, size)
     try:
-        return answer(model, _force, ("q", "w"), (q, noise), NOWHERE, backend, out, threads)
+        return answer(model, _force, (q, noise), NOWHERE, backend, out, threads)
     except SolveError:
         if not model.has_mimics:  # else one that follows may carry nothing: D vanishes there
             raise

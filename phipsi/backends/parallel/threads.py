@@ -44,6 +44,7 @@ from phipsi.backends.parallel.dealing import PLACE, common_text
 from phipsi.backends.parallel.pool import ASKED, has_threads, pool_address, pool_text
 from phipsi.backends.parallel.workers import MOST, default_address, threads_or_default
 from phipsi.backends.tiles import GROUP
+from phipsi.backends.views import SHAPE_TYPE
 
 WORTH = 100_000  # instructions of a thread that are worth waking it: some 25 us
 MOVED = 4  # instructions that moving a number to its lane and back takes, of the same kind
@@ -87,6 +88,7 @@ def team_code() -> Code | None:
     if not has_threads():
         return None
     own = Template(_HEAD + _SHARE + _WORK + _COPY + _DISBAND).substitute(
+        shape_type=SHAPE_TYPE,
         arguments=ARGUMENTS,
         most=MOST,
         place=PLACE,
@@ -105,7 +107,7 @@ def team_code() -> Code | None:
 # A batch as a task of the pool.
 _HEAD = """
 %plan = type { i64, ptr, ptr, ptr, i64, ptr, i64, i64, i64 }
-%shape = type { i64, i64, i64 }
+$shape_type
 %team = type { ptr, i64, ptr, ptr, i64, i64, [$most x ptr] }
 %batch = type { ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64, i64, ptr }
 
