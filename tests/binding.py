@@ -22,7 +22,7 @@ def bind(function, *arrays, out=None):
         tables=code.tables,
         target=plan.target,
         buffers=buffers,
-        fallback=partial(function._carefully, (), {**given, "out": buffers.outputs}),
+        fallback=partial(function._carefully, (), given, out=buffers.outputs),
         result=buffers.outputs if function._several else buffers.outputs[0],
         name=code.name,
         doc=code.doc,

@@ -5,6 +5,8 @@ import pytest
 from test_function import FALL, llvm, numpy
 from test_function_errors import gimbals
 
+import phipsi as pp
+from phipsi.errors import SlowPathWarning
 from phipsi.function import function as functions
 from phipsi.operators import Mass, beta
 
@@ -13,6 +15,7 @@ KINETIC = 0.5 * (beta.T @ Mass @ beta)
 
 @pytest.mark.parametrize("dtype", [float, np.float32])
 @pytest.mark.parametrize("unroll", [True, False])
+@pytest.mark.filterwarnings("ignore::phipsi.errors.SlowPathWarning")
 def test_only_states_that_alarm_are_computed_again(monkeypatch, unroll, dtype):
     """By the interpreter, of single precision by double: here since they are nearly too large."""
     model = gimbals()
@@ -42,3 +45,53 @@ def test_only_states_that_alarm_are_computed_again(monkeypatch, unroll, dtype):
     rows = np.empty((4, 50, 3), dtype), np.empty((4, 50), dtype)
     function(q, v, forces, out=rows)
     assert all(map(np.array_equal, rows, results))
+
+
+# -- results in the memory of arguments --------------------------------------------------------
+
+
+def rod():
+    """A rod that hardly resists a turn about itself: machine code does not decide there."""
+    builder = pp.ModelBuilder("rod", strict=False)
+    shape = {"mass": 1.0, "com": (0.0, 0.0, 0.5), "inertia": (0.1, 0.1, 1e-13)}
+    builder.add_body("rod", joint=pp.joints.Spherical(), **shape)
+    return builder.build()
+
+
+def test_an_argument_that_takes_the_result_is_read_before_it_is_written():
+    """Also where machine code has written a result that the interpreter computes again."""
+    model = rod()
+    q = np.tile(model.neutral(), (5, 1))
+    v, tau = np.full((5, 3), 0.2), np.array([[1.0, 2.0, 0.0]] * 5)
+    with pytest.warns(SlowPathWarning, match="leaves states to the interpreter"):
+        right = pp.forward_dynamics(model, q, v, tau, backend="llvm")
+    assert np.abs(right).max() < 10.0
+    for place in (0, slice(None)):
+        for name in ("v", "tau"):
+            given = {"q": q[place].copy(), "v": v[place].copy(), "tau": tau[place].copy()}
+            found = pp.forward_dynamics(model, **given, out=given[name], backend="llvm")
+            assert found is given[name]
+            np.testing.assert_array_equal(found, right[place])
+    function = llvm(model, FALL)
+    own = tau.copy()
+    with pytest.warns(SlowPathWarning):
+        function(q, v, own, out=own)
+    np.testing.assert_array_equal(own, right)
+
+
+def test_a_singular_state_is_named_although_its_force_takes_the_result():
+    model = gimbals()
+    q = np.full((4, 3), 0.3)
+    q[2, 1] = np.pi / 2
+    v, tau = np.zeros((4, 3)), np.ones((4, 3))
+    with pytest.raises(pp.SolveError, match="z_joint"):
+        pp.forward_dynamics(model, q, v, tau, out=tau, backend="llvm")
+
+
+def test_states_left_to_the_interpreter_are_told_once_and_at_the_users_line():
+    function = llvm(rod(), FALL)
+    q, v, tau = rod().neutral(), np.full(3, 0.2), np.array([1.0, 2.0, 0.0])
+    with pytest.warns(SlowPathWarning) as told:
+        function(q, v, tau)
+        function(q, v, tau)
+    assert len(told) == 1 and told[0].filename == __file__

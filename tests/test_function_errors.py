@@ -111,6 +111,7 @@ def test_a_refusal_is_that_of_the_interpreter_first_and_later(case, warm):
 
 
 @pytest.mark.parametrize("name", ["v", "T", "q"])
+@pytest.mark.filterwarnings("ignore::phipsi.errors.SlowPathWarning")
 def test_what_is_large_but_no_error_is_computed(warm, name):
     """1e60 is the largest number there is; several of them make an alarm, but no error."""
     state = {"q": Q, "v": SPEEDS, "T": FORCES}
@@ -152,11 +153,19 @@ def test_arrays_that_cannot_take_the_result_are_named_out(warm, case):
         assert outcome(function, Q, SPEEDS, FORCES, out=out) == expected
 
 
+def repeated(n):
+    """An n x n array that may be written, all of whose rows are one."""
+    return np.lib.stride_tricks.as_strided(np.empty(n), (n, n), (0, 8))
+
+
 def test_out_of_several_results():
     for backend in ("llvm", "numpy"):
         function = pp.compile(ARM, [FALL, Mass], backend=backend)
         for out, message in (
-            (np.empty(4), "out: expected 2 arrays, one for each output, got 1"),
+            (np.empty(4), "out: expected a tuple of 2 arrays, one for each output, got an array"),
+            ([np.empty(4)] * 2, "out: expected a tuple of 2 arrays, .*, got a list"),
+            ((np.empty(4),), "out: expected 2 arrays, one for each output, got 1"),
+            ((np.broadcast_to(0.0, 4).copy(), repeated(4)), "out: entries .* share memory; .*"),
             ((np.empty(4), np.empty(4)), r"out has shape \(4,\); expected \(4, 4\)"),
             ((np.empty(4), None), "out: expected an array of float64, got NoneType"),
         ):
@@ -374,6 +383,7 @@ def test_dense_systems_that_are_singular_say_so(case, unroll):
 
 
 @every_way
+@pytest.mark.filterwarnings("ignore::phipsi.errors.SlowPathWarning")
 def test_a_false_alarm_raises_nothing(unroll, lanes):
     """Near gimbal lock, where machine code complains and the interpreter does not."""
     model = gyroscope()

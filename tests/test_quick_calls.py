@@ -10,6 +10,7 @@ from machines import MARKET, random_state
 import phipsi as pp
 from phipsi.dynamics import evaluate, points
 from phipsi.errors import SlowPathWarning
+from phipsi.function import point_entries
 from phipsi.model import configuration
 from phipsi.operators import C, J, Mass, S_q, T, X, beta, operator, phi, vector
 
@@ -149,7 +150,7 @@ def test_points_that_were_never_passed_and_lists_that_changed(robot):
 
 
 def test_so_many_places_are_remembered_and_no_more(robot, monkeypatch):
-    monkeypatch.setattr(evaluate, "PLACES", 4)
+    monkeypatch.setattr(point_entries, "PLACES", 4)
     q, *_ = state(robot)
     tip = robot.bodies[-1].name
     for i in range(12):
@@ -157,7 +158,7 @@ def test_so_many_places_are_remembered_and_no_more(robot, monkeypatch):
         found = pp.jacobian(robot, q, point)
         right = pp.jacobian(robot, q, point, backend="numpy")
         np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-12)
-    assert len(robot.functions[points._jacobian]) == evaluate.PLACES
+    assert len(robot.functions[points._jacobian]._known) == point_entries.PLACES
 
 
 @pytest.mark.parametrize("name", ["tree_of_every_kind", "mimics", "star_of_free_bodies"])
@@ -392,7 +393,7 @@ def test_points_of_any_form(robot):
 
 
 def test_machine_code_is_entered_once_however_often_it_refuses(robot, monkeypatch):
-    """Lists, other strides, threads: no new entry is made for them."""
+    """Lists, other strides: no new entry is made for them, and one for a number of threads."""
     q, v, tau = state(robot, 4)
     pp.forward_dynamics(robot, q, v, tau)
     made = []
@@ -400,5 +401,112 @@ def test_machine_code_is_entered_once_however_often_it_refuses(robot, monkeypatc
     pp.forward_dynamics(robot, q.tolist(), v, tau)
     pp.forward_dynamics(robot, np.asfortranarray(q), v, tau)
     pp.forward_dynamics(robot, q[:, None], v, tau)
-    pp.forward_dynamics(robot, q, v, tau, threads=2)
     assert not made
+    for _ in range(3):
+        pp.forward_dynamics(robot, q, v, tau, threads=3)
+    assert len(made) == 1
+
+
+# -- points that move, and results in the caller's memory ----------------------------------------
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """Calls that fail where arguments are looked at one by one."""
+
+    def hurry():
+        monkeypatch.setattr(evaluate, "_evaluate", None)
+        monkeypatch.setattr(pp.Function, "_carefully", None)
+
+    return hurry
+
+
+def test_points_that_move_on_their_frames_are_numbers_as_others(robot, hurried):
+    """A new position at every call: the code is found by the frames, and takes it in."""
+    q, v, tau = state(robot)
+    tip, other = robot.bodies[-1].name, robot.bodies[2].name
+    function = pp.compile(robot, X @ J)
+
+    def places(k):
+        return [pp.point(tip, (0.1 * k, 0.2, 0.3)), pp.Point(other, [0.0, 0.1 * k, 0.0])]
+
+    def ask(k, **how):
+        wrenches = {pp.point(tip, (0.0, 0.1 * k, 0.2)): np.arange(6.0), other: np.ones(6)}
+        one = {pp.point(tip, (0.0, 0.1 * k, 0.2)): np.arange(6.0)}
+        return (
+            pp.jacobian(robot, q, places(k), **how),
+            pp.jacobian(robot, q, places(k)[0], **how),
+            pp.jacobian_dot_v(robot, q, v, places(k)[0], **how),
+            pp.forward_dynamics(robot, q, v, tau, wrenches, **how),
+            pp.forward_dynamics(robot, q, v, tau, one, **how),
+            pp.inverse_dynamics(robot, q, v, tau, one, **how),
+        )
+
+    right = [(*ask(k, backend="numpy"), ask(k, backend="numpy")[0]) for k in range(4)]
+    ask(0)
+    function(q, None, places(0))
+    function(q, points=places(0))
+    hurried()
+    for k in range(1, 4):
+        found = (*ask(k), function(q, points=places(k)))
+        for x, y in zip(found, right[k], strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(function(q, None, places(k)), found[-1])
+
+
+@pytest.mark.parametrize(
+    "position", [(0.0, np.nan, 0.0), (0.0, np.inf, 0.0), "abc", (1.0, 2.0), (0.0, None, 0.0), 3.0]
+)
+def test_positions_that_are_none_are_refused_on_frames_that_are_known(robot, position):
+    q, *_ = state(robot)
+    tip = robot.bodies[-1].name
+    pp.jacobian(robot, q, pp.point(tip, (0.1, 0.2, 0.3)))
+    with pytest.raises(pp.PhipsiError):
+        pp.jacobian(robot, q, pp.Point(tip, position))
+    with pytest.raises(pp.PhipsiError):
+        pp.jacobian(robot, q, [pp.Point(tip, position)])
+
+
+@pytest.mark.parametrize("batch", [(5,), (2, 3)], ids=str)
+def test_results_go_to_any_memory_without_a_careful_look(robot, batch, hurried):
+    """Other strides, threads, arguments of other batches, a tuple of one, an argument itself."""
+    q, v, tau = state(robot, *batch)
+    function = pp.compile(robot, Mass.inv @ (T - C))
+    right = function(q, v, tau)
+    function(q, v, tau, threads=2)
+    pp.forward_dynamics(robot, q, v, tau, threads=2)
+    hurried()
+    apart = np.zeros((*batch, 2 * robot.nv))[..., ::2]
+    for out in (np.zeros_like(right), apart):
+        assert function(q, v, tau, out=out) is out
+        np.testing.assert_array_equal(out, right)
+        out[...] = 0.0
+        assert function(q, v, tau, out=(out,), threads=2) is out
+        np.testing.assert_array_equal(out, right)
+    own = tau.copy()
+    assert function(q, v, own, out=own) is own
+    np.testing.assert_array_equal(own, right)
+    out = np.zeros_like(right)
+    assert pp.forward_dynamics(robot, q, v, tau, threads=2, out=out) is out
+    one = function(q, v[(0,) * len(batch)], tau)
+    assert function(q, v[(0,) * len(batch)], tau, out=out) is out
+    np.testing.assert_array_equal(out, one)
+
+
+def test_out_has_the_batch_of_the_arguments_and_no_larger_one(robot):
+    q, v, tau = state(robot)
+    function = pp.compile(robot, Mass.inv @ (T - C))
+    function(q, v, tau)
+    with pytest.raises(pp.InputError, match=r"out has shape \(5, 6\); expected \(6,\)"):
+        function(q, v, tau, out=np.zeros((5, 6)))
+
+
+def test_names_that_were_mistyped_are_told_of_out_and_threads(robot):
+    q, v, tau = state(robot)
+    function = pp.compile(robot, Mass.inv @ (T - C))
+    with pytest.raises(pp.InputError, match="did you mean 'out'"):
+        function(q, v, tau, ou=np.zeros(6))
+    with pytest.raises(pp.InputError, match="did you mean 'threads'"):
+        function(q, v, tau, thread=2)
+    with pytest.raises(pp.InputError, match=r"points: expected pp.point\(...\)"):
+        pp.jacobian(robot, q, None)

@@ -7,7 +7,7 @@ machine code that was made is found by the formula alone, and called with the us
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import BODY, POSE, SCALAR
 from phipsi.compile import check_backend, check_model, compile
 from phipsi.errors import InputError, SolveError
-from phipsi.function.arrays import PLACES, ArrayFunction, points_key
+from phipsi.function.arrays import ArrayFunction
+from phipsi.function.point_entries import PointEntries
 from phipsi.function.results import copied
 from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.watch import SINGULAR
@@ -93,17 +94,17 @@ def answer(
         wrenches: the user's, at the points; they are looked at where machine code refuses
             the array that was made of them.
     """
-    if threads is None:  # the interpreter has no entries
-        try:
-            entry = model.functions.get(formula if backend is None else (formula, backend))
-            if points is not NOWHERE and entry is not None:
-                entry = entry.get(points if type(points) is str else points_key(points))
-        except (AttributeError, TypeError):  # no model; points that are no points
-            entry = None
-        if entry is not None:
-            result = entry(*arrays) if out is None else entry(*arrays, out=out)
-            if result is not None:
-                return result
+    try:
+        key = formula if backend is None and threads is None else _key(formula, backend, threads)
+        entry = model.functions.get(key)  # the interpreter has none
+        if points is not NOWHERE and entry is not None:
+            entry = entry.get(points)
+    except (AttributeError, TypeError):  # no model; a backend or threads that are none
+        entry = None
+    if entry is not None:
+        result = entry(*arrays) if out is None else entry(*arrays, out=out)
+        if result is not None:
+            return result
     return _evaluate(model, formula, arrays, points, backend, out, threads, wrenches)
 
 
@@ -129,7 +130,8 @@ def _evaluate(
         values["points"] = points
     for name, value in values.items():
         if value is None:
-            raise InputError(f"{name}: expected numbers, got None")
+            wanted = "pp.point(...), a frame's name, or a list" if name == "points" else "numbers"
+            raise InputError(f"{name}: expected {wanted}, got None")
     rows = {*BY_BODY, *(["external"] if points is EVERY_BODY else [])} & values.keys()
     for name in rows:
         values[name] = _from_bodies(model, name, values[name])
@@ -146,14 +148,29 @@ def _evaluate(
             for x, shape in zip(found if several else (found,), shapes, strict=True)
         ]
         if out is not None:
-            results = copied(results, out, np.dtype(float))
+            results = copied(results, out, np.dtype(float), several)
         result = tuple(results) if several else results[0]
-    known_as = formula if backend is None else (formula, backend)
-    if function.backend == "llvm" and not _is_known(model, known_as, points):
+    key = _key(formula, backend, threads)
+    if function.backend == "llvm" and not _is_known(model, key, points):
         inputs = {name: (len(model.bodies), SPATIAL) for name in rows}
-        entry = function.entry(values.get("points"), formula.names, inputs, shapes)
-        _remember(model, known_as, points, entry)
+        at = values.get("points")
+        entry = function.entry(at, formula.names, inputs, shapes, threads)
+        if points is NOWHERE:
+            model.functions[key] = entry
+        elif entry is not None:
+            entries = model.functions.setdefault(key, PointEntries())
+            if points is EVERY_BODY:
+                entries.tie(EVERY_BODY, partial(entry, function.positions_at(at)))
+            else:
+                function.tie_points(entries, points, entry)
     return result
+
+
+def _key(formula: Formula, backend: str | None, threads: int | str | None) -> Hashable:
+    """What the machine code of a formula is found by on a machine."""
+    if backend is None and threads is None:
+        return formula
+    return formula, backend, type(threads), threads  # True is no number of threads
 
 
 def _function(model: Model, formula: Formula, backend: str) -> tuple[ArrayFunction, list, bool]:
@@ -169,28 +186,12 @@ def _function(model: Model, formula: Formula, backend: str) -> tuple[ArrayFuncti
     return known
 
 
-def _is_known(model: Model, formula: Hashable, points: Any) -> bool:
+def _is_known(model: Model, key: Hashable, points: Any) -> bool:
     """Whether the machine code is found already, or never will be."""
     if points is NOWHERE:
-        return formula in model.functions
-    try:
-        key = points_key(points)
-        return key is None or key in model.functions.get(formula, ())
-    except TypeError:  # a point whose position is a list
-        return True
-
-
-def _remember(model: Model, formula: Hashable, points: Any, entry: Callable | None) -> None:
-    """Let the next call find the machine code by the formula, and by its points."""
-    if points is NOWHERE:
-        model.functions[formula] = entry
-        return
-    if entry is None:
-        return
-    at_points = model.functions.setdefault(formula, {})
-    while len(at_points) >= PLACES:
-        at_points.pop(next(iter(at_points)), None)
-    at_points[points_key(points)] = entry
+        return key in model.functions
+    known = model.functions.get(key)
+    return known is not None and known.get(points) is not None
 
 
 def _public_shape(

@@ -197,7 +197,7 @@ def forward_dynamics(
     dense = _forward.of(_checked_method(method))
     found = answer_in(model, around, dense, (q, v, tau), backend, None, threads)
     result = _by_cholesky(*found)
-    return result if out is None else copied([result], out, result.dtype)[0]
+    return result if out is None else copied([result], out, result.dtype, False)[0]
 
 
 def _checked_method(method: Any) -> str:

@@ -105,7 +105,7 @@ def sample_velocity(
     root = _dense_root(projected_mass(model, q, backend=backend, threads=threads))
     own = noise[..., : model.nv, None]
     found = np.linalg.solve(np.swapaxes(root, -1, -2), own)[..., 0]
-    return found if out is None else copied([found], out, found.dtype)[0]
+    return found if out is None else copied([found], out, found.dtype, False)[0]
 
 
 def sample_force(
@@ -151,7 +151,7 @@ def sample_force(
             raise
     root = _dense_root(projected_mass(model, q, backend=backend, threads=threads))
     found = (root @ noise[..., : model.nv, None])[..., 0]
-    return found if out is None else copied([found], out, found.dtype)[0]
+    return found if out is None else copied([found], out, found.dtype, False)[0]
 
 
 # -- white noise -------------------------------------------------------------------------

@@ -22,19 +22,19 @@ import numpy as np
 
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.backends.real import REALS
-from phipsi.errors import BackendError, InputError, name_choices
+from phipsi.errors import BackendError, InputError, name_choices, warn_slow_path
 from phipsi.function.call import Bodies, Call, Lists, Options
-from phipsi.function.results import alarmed, are_plain, check_out, copied
+from phipsi.function.point_entries import PointEntries
+from phipsi.function.results import alarmed, are_plain, checked_out, copied, kept_apart
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.inputs import checked_points
-from phipsi.model.model import Model, Point
+from phipsi.model.model import Model
 
 if TYPE_CHECKING:
     from phipsi.backends.job import Computation, Shape
     from phipsi.backends.machine_code import MachineCode, Way
     from phipsi.function.derivative import Derivative
 
-PLACES = 256  # choices of points that calls are quick for
 CODES = 32  # for so many choices of the bodies that points are on
 PATIENCE = 1.0  # seconds of compiling after which a person at a terminal is told
 
@@ -67,8 +67,9 @@ class ArrayFunction(ABC):
         self._codes: dict[tuple, MachineCode | None] = {}
         self._code: MachineCode | None = None  # where points need not be looked at
         self._quick: Callable | None = None  # its entry for ordinary arrays
-        self._quick_at: dict[Any, Callable] = {}  # entries for points that were passed before
+        self._quick_at = PointEntries()  # entries where points are passed
         self._point_place = 0  # where points stand among the arguments
+        self._is_told = False  # whether a user was told of states that the interpreter computes
 
     # -- what differs --------------------------------------------------------------------------
 
@@ -123,7 +124,7 @@ class ArrayFunction(ABC):
                 return result
         elif "points" in named:
             points = named.pop("points")
-            quick = self._quick_at.get(points) if type(points) is str else self._entry_at(points)
+            quick = self._quick_at.get(points)
             if quick is not None:
                 result = quick(*arguments, **named) if named else quick(*arguments)
                 if result is not None:
@@ -131,7 +132,7 @@ class ArrayFunction(ABC):
             named["points"] = points
         elif len(arguments) > self._point_place > 0:
             place = self._point_place
-            quick = self._entry_at(arguments[place])
+            quick = self._quick_at.get(arguments[place])
             if quick is not None:
                 result = quick(*arguments[:place], *arguments[place + 1 :], **named)
                 if result is not None:
@@ -145,21 +146,35 @@ class ArrayFunction(ABC):
             result = self._quick(*places, **names)
             if result is not None:
                 return result
-        threads = named.pop("threads", None)
+        threads, out = named.pop("threads", None), named.pop("out", None)
+        if out is not None:  # what is written must be read no more, should something be wrong
+            arguments = tuple(kept_apart(x, out) for x in arguments)
+            named = {name: kept_apart(x, out) for name, x in named.items()}
         code = self._code
         if code is None:
-            return self._carefully(arguments, named, threads)
+            return self._carefully(arguments, named, threads, out)
         direct = self._placed(arguments, named) if named or self._skips else arguments
         if len(direct) == len(self._order):
             way = code.way(self.options.threads if threads is None else threads)
             before = way.counter[0]
             try:
-                result = way.gufunc(*direct)
-            except (TypeError, ValueError, NotImplementedError):
-                return self._carefully(arguments, named, threads)
+                into = {} if out is None else {"out": self._into(code, direct, out)}
+                result = way.gufunc(*direct, **into)
+            except (TypeError, ValueError, NotImplementedError):  # InputError among them
+                return self._carefully(arguments, named, threads, out)
             if way.counter[0] == before and are_plain(result):
                 return (result,) if self._several and type(result) is not tuple else result
-        return self._carefully(arguments, named, threads)
+        return self._carefully(arguments, named, threads, out)
+
+    def _into(self, code: MachineCode, direct: Sequence[Any], out: Any) -> tuple[np.ndarray, ...]:
+        """Where the results of arguments that fit go; InputError where they do not."""
+        batches = [
+            np.shape(x)[: np.ndim(x) - len(core)]
+            for x, core in zip(direct, code.plan.inputs, strict=True)
+        ]
+        batch = np.broadcast_shapes(*batches)
+        shapes = [(*batch, *core) for core in code.outputs]
+        return checked_out(out, shapes, self.dtype, self._several)
 
     def _stacked(
         self, arguments: tuple, named: dict[str, Any]
@@ -184,13 +199,6 @@ class ArrayFunction(ABC):
             {name: stacked(name, value) for name, value in named.items()},
         )
 
-    def _entry_at(self, points: Any) -> Callable | None:
-        """The entry for points that were passed before; None for others."""
-        try:
-            return self._quick_at.get(points_key(points))
-        except TypeError:  # no points
-            return None
-
     def _placed(self, arguments: tuple, named: dict[str, Any]) -> tuple:
         """All arguments in the order of machine code; none if something else is asked for."""
         values = dict(zip(self.inputs, arguments, strict=False))
@@ -203,18 +211,23 @@ class ArrayFunction(ABC):
         return tuple(values[name] for name in self._order) if is_all else ()
 
     def _carefully(
-        self, arguments: Sequence[Any], named: dict[str, Any], threads: int | str | None = None
+        self,
+        arguments: Sequence[Any],
+        named: dict[str, Any],
+        threads: int | str | None = None,
+        out: Any = None,
     ) -> Any:
-        """A call whose arguments are looked at first, and named if they are wrong."""
+        """A call whose arguments are looked at first, and named if they are wrong.
+
+        Nothing that is written to `out` is read again: arguments share no memory with it.
+        """
         threads_or_default(threads)
-        named = dict(named)
-        out = named.pop("out", None)
         call = self._call(self._by_name(arguments, named))
         code = None if call.is_complex else self._compiled(call)
         if code is None:
             results = self._exact(call)
             if out is not None:
-                results = copied(results, out, self.dtype)
+                results = copied(results, out, self.dtype, self._several)
         else:
             results = self._run(code, call, out, threads)
             if self._passes_points:
@@ -232,7 +245,7 @@ class ArrayFunction(ABC):
             if name in values:
                 raise InputError(f"{name} is given twice, by place and by name")
             if name not in self.inputs and name != "points":  # which may be there for others
-                choices = name_choices(name, self.inputs)
+                choices = name_choices(name, (*self.inputs, "out", "threads"))
                 raise InputError(f"`{self._text}` has no argument {name!r}; {choices}")
             values[name] = value
         self._check_missing(values)
@@ -248,8 +261,8 @@ class ArrayFunction(ABC):
         if out is None:
             results = way.gufunc(*arguments)
         else:
-            arrays = out if isinstance(out, tuple) else (out,)
-            check_out(arrays, [(*call.batch, *core) for core in code.outputs], self.dtype)
+            shapes = [(*call.batch, *core) for core in code.outputs]
+            arrays = checked_out(out, shapes, self.dtype, self._several)
             results = way.gufunc(*arguments, out=arrays)
         found = [results] if len(self.outputs) == 1 else list(results)
         return found if way.counter[0] == before else self._mended(way, call, arguments, found)
@@ -268,6 +281,8 @@ class ArrayFunction(ABC):
         if not wrong.size:  # another thread's alarm
             return found
         exact = self._exact(call.at(wrong) if call.batch else call)  # SolveError if it is right
+        if self.options.real == "double":  # else doubles will have done
+            self._tell_exact()
         where = np.unravel_index(wrong, call.batch) if call.batch else ...
         for i, right in enumerate(exact):
             if isinstance(found[i], np.ndarray):
@@ -284,6 +299,15 @@ class ArrayFunction(ABC):
         code = wide._compiled(call)
         results = call.exact() if code is None else wide._run(code, call, None, None)
         return [self._rounded(x) for x in results]
+
+    def _tell_exact(self) -> None:
+        """Warn once that states are computed by the interpreter although there is code."""
+        if not self._is_told:
+            self._is_told = True
+            warn_slow_path(
+                f"`{self._text}` on {self.model.name!r}: machine code leaves states to the "
+                "interpreter, which is slow: those nearly singular, or of huge numbers"
+            )
 
     def _rounded(self, result: np.ndarray) -> np.ndarray:
         return result if np.iscomplexobj(result) else result.astype(self.dtype)
@@ -349,23 +373,31 @@ class ArrayFunction(ABC):
             return
         if self._order:
             self._code = code
-        self._quick = self._entry(code)
+        entry = self._entry(code)
+        if entry is not None and "points" in code.inputs:  # those that letters name
+            entry = partial(entry, self.positions_at(()))
+        self._quick = entry
 
     def _remember(self, code: MachineCode, points: Any) -> None:
-        """Let calls at these points be quick from now on."""
-        try:
-            key = points_key(points)
-            if key is None or key in self._quick_at:
-                return
-        except TypeError:  # a point whose position is a list
-            return
-        entry = self._entry(code, points)
-        if entry is None:
-            return
-        while len(self._quick_at) >= PLACES:
-            self._quick_at.pop(next(iter(self._quick_at)), None)
-        self._quick_at[key] = entry
-        self._point_place = self.inputs.index("points")
+        """Let calls at these points, and at others on their frames, be quick from now on."""
+        if self._quick_at.get(points) is None:
+            entry = self._entry(code, points)
+            if entry is not None:
+                self.tie_points(self._quick_at, points, entry)
+                self._point_place = self.inputs.index("points")
+
+    def tie_points(self, entries: PointEntries, points: Any, entry: Callable) -> None:
+        """Let an entry of this function, which takes positions first, be found by points."""
+        first = 0
+        for key, several in self._lists(points).items():
+            if not key:  # the list that is passed
+                break
+            first += 3 * len(checked_points(several))
+        entries.add(self.model, points, entry, self.positions_at(points), first)
+
+    def positions_at(self, points: Any) -> np.ndarray:
+        """Of all points on their bodies, as machine code takes them: one vector."""
+        return self._positions(points).astype(self.dtype)
 
     def entry(
         self,
@@ -373,24 +405,27 @@ class ArrayFunction(ABC):
         names: Sequence[str],
         inputs: Mapping[str, Shape],
         outputs: Sequence[Shape | None],
+        threads: int | str | None = None,
     ) -> Callable | None:
         """Its machine code as a function of ordinary arrays alone, with `out`.
 
         It returns None for whatever else is passed, and where something is wrong: a call of this
-        function says what. There is no such function, None, without machine code.
+        function says what. There is no such function, None, without machine code. Positions of
+        points are its first argument, if there are any.
 
         Args:
-            points: those passed, to which it is tied; None if the function takes none.
+            points: those passed; None if the function takes none.
             names: of its arguments, in order.
             inputs: shapes of arguments in which callers pass them, if others, by name.
             outputs: shapes of results in which callers get them; None for those of this function.
+            threads: that share a large batch; None for what the function was made with.
         """
         passed = () if points is None else points
         code = self._compiled_at(self._lists(passed)) if self.backend == "llvm" else None
         if code is None:
             return None
         shapes = [x or y for x, y in zip(outputs, code.outputs, strict=True)]
-        return self._entry(code, passed, names, inputs, tuple(shapes))
+        return self._entry(code, passed, names, inputs, tuple(shapes), threads)
 
     def _entry(
         self,
@@ -399,22 +434,21 @@ class ArrayFunction(ABC):
         names: Sequence[str] | None = None,
         inputs: Mapping[str, Shape] | None = None,
         outputs: tuple[Shape, ...] | None = None,
+        threads: int | str | None = None,
     ) -> Callable | None:
         from phipsi.backends.entry import Callers  # LLVM, for those who need it
 
         shapes = dict(self._block_shapes)
         if not self._is_plain or None in shapes.values():
             return None
-        places = self._positions(points).astype(self.dtype)
         own = tuple(self.inputs if names is None else names)
         callers = Callers(
-            (*["points"] * bool(places.size), *(x for x in own if x != "points")),
+            (*["points"] * ("points" in code.inputs), *(x for x in own if x != "points")),
             {x: y for x, y in shapes.items() if y is not None} | dict(inputs or {}),
             outputs,
             (*shapes, "points"),
         )
-        entry = code.entry(callers, self.options.threads)
-        return entry if entry is None or not places.size else partial(entry, places)
+        return code.entry(callers, self.options.threads if threads is None else threads)
 
     @property
     def _is_plain(self) -> bool:
@@ -491,13 +525,13 @@ class ArrayFunction(ABC):
         outputs = out if out is None or isinstance(out, tuple) else (out,)
         buffers = Buffers(job.inputs, arrays, job.outputs, outputs, self.dtype)
         kept = {x: y for x, y in values.items() if x in job.inputs or x == "points"}
-        careful = partial(self._carefully, (), {**kept, "out": buffers.outputs}, threads)
+        result = buffers.outputs if self._several else buffers.outputs[0]
+        careful = partial(self._carefully, (), kept, threads, result)
         code = None
         if self.backend == "llvm":
             code = self._compiled_at(self._lists(values.get("points", ())))
         if code is None:
             return plain_bound(careful, job.name, job.doc)
-        result = buffers.outputs if self._several else buffers.outputs[0]
         return code.bound(buffers, careful, result, threads)
 
     def export_c(
@@ -580,14 +614,6 @@ class ArrayFunction(ABC):
         from phipsi.function.derivative import Derivative
 
         return Derivative(self, "vjp")
-
-
-def points_key(points: Any) -> Any:
-    """What points are found by that were passed before; None if they are no list of points."""
-    kind = type(points)
-    if kind is str or kind is Point or kind is tuple:
-        return points
-    return tuple(points) if kind is list else None
 
 
 @contextmanager

@@ -16,8 +16,23 @@ if TYPE_CHECKING:
 CUTS = 8  # pieces of a batch in which something is wrong, each of which is tried again
 
 
-def check_out(arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], kind: np.dtype) -> None:
-    """InputError for what cannot take results of these shapes."""
+def checked_out(
+    out: Any, shapes: Sequence[tuple[int, ...]], kind: np.dtype, several: bool
+) -> tuple[np.ndarray, ...]:
+    """The arrays that a user has passed for results of these shapes, or InputError.
+
+    Args:
+        out: what was passed: an array, or a tuple of one for each result.
+        shapes: of the results.
+        kind: of their numbers.
+        several: whether they are returned as a tuple.
+    """
+    if several and len(shapes) > 1 and not isinstance(out, tuple):
+        raise InputError(
+            f"out: expected a tuple of {len(shapes)} arrays, one for each output, got "
+            f"{'an array' if isinstance(out, np.ndarray) else f'a {type(out).__name__}'}"
+        )
+    arrays = out if isinstance(out, tuple) else (out,)
     if len(arrays) != len(shapes):
         raise InputError(
             f"out: expected {len(shapes)} arrays, one for each output, got {len(arrays)}"
@@ -30,17 +45,31 @@ def check_out(arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], kind: np
             raise InputError(f"out has shape {array.shape}; expected {shape}")
         if not array.flags.writeable:
             raise InputError("out: the array is read-only")
+        repeats = (n > 1 and step == 0 for n, step in zip(shape, array.strides, strict=True))
+        if array.size and any(repeats):
+            raise InputError("out: entries of the array share memory; each result needs its own")
     for one, other in combinations(arrays, 2):
         if np.shares_memory(one, other):
             raise InputError("out: two of the arrays share memory; each output needs its own")
+    return arrays
 
 
-def copied(results: Sequence[np.ndarray], out: Any, kind: np.dtype) -> list[np.ndarray]:
-    """Results in the arrays that the user has passed for them."""
+def kept_apart(argument: Any, out: Any) -> Any:
+    """An argument, copied if results will be written to its memory."""
+    if not isinstance(argument, np.ndarray):
+        return argument
     arrays = out if isinstance(out, tuple) else (out,)
+    meets = any(isinstance(x, np.ndarray) and np.may_share_memory(x, argument) for x in arrays)
+    return argument.copy() if meets else argument
+
+
+def copied(
+    results: Sequence[np.ndarray], out: Any, kind: np.dtype, several: bool
+) -> list[np.ndarray]:
+    """Results in the arrays that the user has passed for them."""
     if any(np.iscomplexobj(x) for x in results):
         raise InputError("out takes real results; complex arguments give complex ones")
-    check_out(arrays, [np.shape(x) for x in results], kind)
+    arrays = checked_out(out, [np.shape(x) for x in results], kind, several)
     for array, result in zip(arrays, results, strict=True):
         array[...] = result
     return list(arrays)

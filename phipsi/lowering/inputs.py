@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain, pairwise
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -308,4 +309,13 @@ def checked_points(points: Sequence[Point | str]) -> tuple[Point, ...]:
             )
         if not isinstance(one, Point):
             raise InputError(f"points: expected pp.point(body_or_frame, position), got {one!r}")
-    return checked
+    return tuple(x if is_exact(x.position) else point(*x) for x in checked)
+
+
+def is_exact(position: object) -> bool:
+    """Whether a position is three finite floats, as `point` makes it."""
+    return (
+        type(position) is tuple
+        and len(position) == 3
+        and all(type(x) is float and isfinite(x) for x in position)
+    )

@@ -307,10 +307,12 @@ class Model:
 
     def neutral(self) -> np.ndarray:
         """The configuration with every joint at its own neutral one."""
-        q = np.zeros(self.nq)
-        for joint in self.leaders:
-            q[joint.q] = joint.kind.neutral()
-        return q
+        known = self.functions.get("neutral")
+        if known is None:
+            known = self.functions["neutral"] = np.zeros(self.nq)
+            for joint in self.leaders:
+                known[joint.q] = joint.kind.neutral()
+        return known.copy()
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random configuration, within the limits where they are finite.

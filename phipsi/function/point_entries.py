@@ -1,0 +1,118 @@
+"""Entries of machine code by the points that a call names.
+
+Only the bodies that points are on are compiled in; where they are on them is an argument as
+others are. So a point that was passed before is found at once, and one on a frame that was
+passed before has its position put in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from phipsi.model.inertia import Placement
+from phipsi.model.model import Model, Point
+
+PLACES = 256  # choices of points, and of frames, that are remembered
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class PointEntry:
+    """An entry, its first argument being positions.
+
+    Args:
+        call: the entry.
+        positions: of all points on their bodies, one after the other.
+        first: where those of the points that are passed begin.
+        placements: of the frames that these are on.
+    """
+
+    call: Callable
+    positions: np.ndarray
+    first: int
+    placements: tuple[Placement, ...]
+
+    def at(self, points: Sequence[Point | str]) -> Callable | None:
+        """The entry at points on the same frames; None if their positions are no numbers."""
+        numbers: list[float] = []
+        for point, placement in zip(points, self.placements, strict=True):
+            x, y, z = ORIGIN if isinstance(point, str) else point.position
+            if not (type(x) is type(y) is type(z) is float):
+                return None
+            numbers += placement.locate((x, y, z))
+        positions = self.positions.copy()
+        positions[self.first : self.first + len(numbers)] = numbers
+        return partial(self.call, positions)
+
+
+class PointEntries:
+    """Entries of one function on one machine, by points."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Callable] = {}
+        self._by_frames: dict[tuple[str, ...], PointEntry] = {}
+
+    def get(self, points: Any) -> Callable | None:
+        """The entry at these points; None if a call must look at them first."""
+        try:
+            key = points if type(points) is str else _key_of(points)
+            found = self._known.get(key)
+        except TypeError:  # a position that is a list, or no points at all
+            return self._moved(points)
+        if found is None:
+            found = self._moved(points)
+            if found is not None:
+                _put(self._known, key, found)
+        return found
+
+    def _moved(self, points: Any) -> Callable | None:
+        """The entry at points that were not passed before, on frames that were."""
+        if type(points) in (str, Point):
+            points = (points,)
+        elif type(points) not in (list, tuple):
+            return None
+        try:
+            entry = self._by_frames.get(_frames_of(points))
+            return None if entry is None else entry.at(points)
+        except (AttributeError, TypeError, ValueError):  # no points, or positions that are none
+            return None
+
+    def add(
+        self, model: Model, points: Any, call: Callable, positions: np.ndarray, first: int
+    ) -> None:
+        """Let calls at these points, and at others on their frames, be quick from now on."""
+        several = (points,) if type(points) in (str, Point) else points
+        try:
+            frames = _frames_of(several)
+        except (AttributeError, TypeError):  # a way of passing points that is seldom taken
+            return
+        placements = tuple(model.frame(x).placement for x in frames)
+        _put(self._by_frames, frames, PointEntry(call, positions, first, placements))
+
+    def tie(self, key: str, entry: Callable) -> None:
+        """An entry for points that have a name of their own as a whole."""
+        _put(self._known, key, entry)
+
+
+def _key_of(points: Any) -> Any:
+    """What points are found by that were passed before; None if they are no list of points."""
+    kind = type(points)
+    if kind is Point or kind is tuple:
+        return points
+    return tuple(points) if kind is list else None
+
+
+def _frames_of(points: Sequence[Any]) -> tuple[str, ...]:
+    return tuple([x if type(x) is str else x.frame for x in points])
+
+
+def _put(known: dict[Any, Any], key: Any, value: Any) -> None:
+    """Remember, and forget what was remembered first."""
+    while len(known) >= PLACES:
+        known.pop(next(iter(known)), None)
+    known[key] = value
