@@ -98,7 +98,7 @@ def answer(
         key = formula if backend is None and threads is None else _key(formula, backend, threads)
         entry = model.functions.get(key)  # the interpreter has none
         if points is not NOWHERE and entry is not None:
-            entry = entry.get(points)
+            entry = entry[points] if type(points) is str else entry.at(points)
     except (AttributeError, TypeError):  # no model; a backend or threads that are none
         entry = None
     if entry is not None:
@@ -191,7 +191,7 @@ def _is_known(model: Model, key: Hashable, points: Any) -> bool:
     if points is NOWHERE:
         return key in model.functions
     known = model.functions.get(key)
-    return known is not None and known.get(points) is not None
+    return known is not None and known.at(points) is not None
 
 
 def _public_shape(

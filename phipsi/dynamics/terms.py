@@ -33,7 +33,6 @@ base_velocity = vector("base_velocity", "base")
 base_acceleration = vector("base_acceleration", "base")
 velocities = vector("velocities", "body")
 
-PLACE = str, Point  # how a point is named
 External = Mapping[Point | str, ArrayLike] | ArrayLike
 
 
@@ -162,9 +161,12 @@ def answer_loaded(
     if type(external) is np.ndarray and external.size:
         return answer(model, loaded, (*arrays, external), EVERY_BODY, backend, out, threads)
     if type(external) is dict and external:
-        places, wrenches = tuple(external), tuple(external.values())
-        points = places[0] if len(places) == 1 and type(places[0]) in PLACE else places
-        values = *arrays, _joined(wrenches)
-        return answer(model, loaded, values, points, backend, out, threads, external)
+        if len(external) == 1:
+            ((point, wrench),) = external.items()
+            if type(point) is str or type(point) is Point:
+                values = *arrays, wrench
+                return answer(model, loaded, values, point, backend, out, threads, external)
+        values = *arrays, _joined(tuple(external.values()))
+        return answer(model, loaded, values, tuple(external), backend, out, threads, external)
     around = surround(model, external)
     return answer_in(model, around, formula, arrays, backend, out, threads)

@@ -124,7 +124,7 @@ class ArrayFunction(ABC):
                 return result
         elif "points" in named:
             points = named.pop("points")
-            quick = self._quick_at.get(points)
+            quick = self._quick_at.at(points)
             if quick is not None:
                 result = quick(*arguments, **named) if named else quick(*arguments)
                 if result is not None:
@@ -132,7 +132,7 @@ class ArrayFunction(ABC):
             named["points"] = points
         elif len(arguments) > self._point_place > 0:
             place = self._point_place
-            quick = self._quick_at.get(arguments[place])
+            quick = self._quick_at.at(arguments[place])
             if quick is not None:
                 result = quick(*arguments[:place], *arguments[place + 1 :], **named)
                 if result is not None:
@@ -380,7 +380,7 @@ class ArrayFunction(ABC):
 
     def _remember(self, code: MachineCode, points: Any) -> None:
         """Let calls at these points, and at others on their frames, be quick from now on."""
-        if self._quick_at.get(points) is None:
+        if self._quick_at.at(points) is None:
             entry = self._entry(code, points)
             if entry is not None:
                 self.tie_points(self._quick_at, points, entry)

@@ -50,25 +50,28 @@ class PointEntry:
         return partial(self.call, positions)
 
 
-class PointEntries:
-    """Entries of one function on one machine, by points."""
+class PointEntries(dict[Any, Callable | None]):
+    """Entries of one function on one machine, by points that were passed before.
+
+    `entries[name]` is the quickest way to one, `entries.at(points)` takes all that a user may
+    pass; both are None where a call must look at the points first.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[Any, Callable] = {}
         self._by_frames: dict[tuple[str, ...], PointEntry] = {}
 
-    def get(self, points: Any) -> Callable | None:
+    def __missing__(self, points: Any) -> Callable | None:
+        found = self._moved(points)
+        if found is not None:
+            _put(self, points, found)
+        return found
+
+    def at(self, points: Any) -> Callable | None:
         """The entry at these points; None if a call must look at them first."""
         try:
-            key = points if type(points) is str else _key_of(points)
-            found = self._known.get(key)
+            return self[tuple(points) if type(points) is list else points]
         except TypeError:  # a position that is a list, or no points at all
             return self._moved(points)
-        if found is None:
-            found = self._moved(points)
-            if found is not None:
-                _put(self._known, key, found)
-        return found
 
     def _moved(self, points: Any) -> Callable | None:
         """The entry at points that were not passed before, on frames that were."""
@@ -96,15 +99,7 @@ class PointEntries:
 
     def tie(self, key: str, entry: Callable) -> None:
         """An entry for points that have a name of their own as a whole."""
-        _put(self._known, key, entry)
-
-
-def _key_of(points: Any) -> Any:
-    """What points are found by that were passed before; None if they are no list of points."""
-    kind = type(points)
-    if kind is Point or kind is tuple:
-        return points
-    return tuple(points) if kind is list else None
+        _put(self, key, entry)
 
 
 def _frames_of(points: Sequence[Any]) -> tuple[str, ...]:
