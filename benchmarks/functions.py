@@ -98,6 +98,9 @@ class Row:
         peer: Pinocchio's.
         how: what tells two rows of one function apart.
         faster: than Pinocchio's batch, at least; None where copying is the bar.
+        in_place: whether its batch stands beside Pinocchio's with `out=`: where results are
+            matrices, the memory of new ones takes longer than what is computed, and Pinocchio
+            has room for its own.
         is_compared: whether its answers are arrays, the same at every call.
         options: passed by name.
     """
@@ -108,6 +111,7 @@ class Row:
     peer: Peer | None = None
     how: str = ""
     faster: float | None = FASTER_BATCH
+    in_place: bool = False
     is_compared: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -359,12 +363,13 @@ ROWS = (
     ),
     Row(pp.accelerations, LOADED, forward._accelerations, Peer(pin.aba, (*LOADED, "world"))),
     Row(pp.forward_dynamics_delayed, (*LOADED, "velocities"), delayed._delayed),
-    Row(pp.mass_matrix, ("q",), mass._mass, Peer(pin.crba, ("q",), _matrix)),
+    Row(pp.mass_matrix, ("q",), mass._mass, Peer(pin.crba, ("q",), _matrix), in_place=True),
     Row(
         pp.mass_matrix_inverse,
         ("q",),
         mass._mass_inverse,
         Peer(pin.computeMinverse, ("q",), _matrix),
+        in_place=True,
     ),
     Row(pp.bias_force, STATE, inverse._bias, Peer(pin.nonLinearEffects, STATE, _vector)),
     Row(
@@ -474,6 +479,7 @@ class Found:
         many_ratios: the same of batches.
         bound: how many times as long as the bound function Pinocchio's call took.
         copied: how many times as long as copying its results the function takes with `out=`.
+        beside_in_place: how many times as long as the function with `out=` Pinocchio's batch took.
     """
 
     robot: str
@@ -484,6 +490,7 @@ class Found:
     many_ratios: dict[str, float]
     bound: float | None = None
     copied: float | None = None
+    beside_in_place: float | None = None
 
     @property
     def adds(self) -> float | None:
@@ -574,6 +581,8 @@ def measure_function(question: Question, seconds: float) -> Found:
     one = interleave(runs, dict.fromkeys(runs, 1), seconds=seconds)
     several, work = batch_runs(question)
     many = interleave(several, work, seconds=seconds)
+    peer = BATCH if BATCH in several else CALL
+    is_beside = peer in several and IN_PLACE in several
     return Found(
         question.robot.name,
         question.row.name,
@@ -583,6 +592,7 @@ def measure_function(question: Question, seconds: float) -> Found:
         {name: many.ratio(name, CHECKED) for name in several},
         bound=one.ratio(CALL, BOUND) if CALL in runs and BOUND in runs else None,
         copied=many.ratio(IN_PLACE, COPY) if COPY in several else None,
+        beside_in_place=many.ratio(peer, IN_PLACE) if is_beside else None,
     )
 
 
@@ -611,6 +621,8 @@ def bars_of(several: Sequence[Found]) -> Iterator[Bar]:
             yield Bar(f"{what}, {MANY:,} states, {IN_PLACE}, rate beside {COPY}", rate, COPIED)
         else:
             ratio = found and found.many_ratios[found.peer]
+            if row.in_place:
+                what, ratio = f"{what}, {IN_PLACE}", found and found.beside_in_place
             yield Bar(f"{what}, {MANY:,} states beside Pinocchio", ratio, row.faster)
 
 
