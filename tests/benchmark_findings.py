@@ -93,6 +93,7 @@ def _function(robot, row, level):
         {CHECKED: 1.0, CALL: (row.faster or 1.0) * level},
         bound=2.0 * level,
         copied=3.0 / level,
+        beside_in_place=(row.faster or 1.0) * level,
     )
 
 
