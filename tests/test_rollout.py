@@ -430,3 +430,24 @@ def test_arguments_that_make_no_sense_are_refused(arm, arguments, message):
     good = {"model": arm, "q0": [0.0, 0.0], "v0": None, "tau": None, "dt": 0.1, "steps": 5}
     with pytest.raises(pp.InputError, match=message):
         pp.rollout(**{**good, **arguments})
+
+
+def test_threads_share_a_rollout_and_change_no_bit():
+    model = pp.examples.planar_arm(3)
+    q0 = np.random.default_rng(5).uniform(-1.0, 1.0, (500, 3))
+    one = pp.rollout(model, q0, None, None, dt=1e-3, steps=20, threads=1, backend="llvm")
+    two = pp.rollout(model, q0, None, None, dt=1e-3, steps=20, threads=2, backend="llvm")
+    np.testing.assert_array_equal(one.q, two.q)
+    both = {"duration": 0.02, "threads": 2, "backend": "llvm"}
+    alone = pp.simulate(model, q0[0], duration=0.02, backend="llvm")
+    for control in (None, lambda t, q, v: 0.0 * v):  # in machine code, and by arrays
+        shared = pp.simulate(model, q0[:9], control=control, **both)
+        np.testing.assert_allclose(shared.q[0], alone.q, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("threads", [0, True, 1.5, "many"])
+def test_numbers_of_threads_that_are_none_are_refused(threads):
+    with pytest.raises(pp.InputError, match="threads: expected a whole number"):
+        pp.rollout(pp.examples.planar_arm(2), [0.0, 0.0], None, None, 1e-3, 5, threads=threads)
+    with pytest.raises(pp.InputError, match="threads: expected a whole number"):
+        pp.simulate(pp.examples.planar_arm(2), [0.0, 0.0], threads=threads)

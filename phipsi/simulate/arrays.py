@@ -33,6 +33,7 @@ class ArrayStepper:
         backend: of accelerations.
         asked: a function of (t, q, v) that gives tau, or numbers of the law, at every stage;
             None for none.
+        threads: that share a large batch; None for the package's default.
     """
 
     def __init__(
@@ -42,9 +43,10 @@ class ArrayStepper:
         forces: Forces,
         backend: str | None,
         asked: Callable | None = None,
+        threads: int | str | None = None,
     ):
         self.method, self.forces, self.asked = method, forces, asked
-        self.machine = ArrayMechanism(model, backend)
+        self.machine = ArrayMechanism(model, backend, threads)
         self._first = np.empty(0)
 
     def run(

@@ -86,11 +86,12 @@ class ArrayMechanism(ArrayFlow):
     Args:
         model: the machine.
         backend: that of `pp.compile`.
+        threads: that share a large batch; None for the package's default.
     """
 
-    def __init__(self, model: Model, backend: str | None):
+    def __init__(self, model: Model, backend: str | None, threads: int | str | None = None):
         super().__init__(model)
-        self._with: dict[str, Any] = {"backend": backend}
+        self._with: dict[str, Any] = {"backend": backend, "threads": threads}
         self._carriers = carriers(model)
         self._units: np.ndarray = np.array(carrying_units(model))
 

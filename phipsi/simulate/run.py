@@ -34,6 +34,7 @@ def simulate(
     limits: bool = True,
     progress: bool | None = None,
     backend: str | None = None,
+    threads: int | str | None = None,
 ) -> Trajectory:
     """The motion of a machine: q' = v, v' = Mass^-1 (tau - C), from a state on.
 
@@ -68,6 +69,7 @@ def simulate(
         limits: whether motors have the largest efforts of their file, where it gives any.
         progress: whether to show a bar; None: on a terminal, if it takes longer than a moment.
         backend: that of `pp.compile`.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         the states at equal times and at the end, with the forces of the motors; after Ctrl-C
@@ -91,7 +93,8 @@ def simulate(
     if every > steps:
         raise InputError(f"every is {every}, but there are {steps} steps of {h:.6g} s")
     check_open(model, "simulate")
-    asked = make_setup(model, q0, v0, control, integrator, h, steps, losses, limits, backend)
+    how = losses, limits, backend, threads
+    asked = make_setup(model, q0, v0, control, integrator, h, steps, *how)
     bar = Progress(steps * h, progress)
     if asked.method.name in FIXED:
         run: Run | AdaptiveRun = Run(asked, every, bar)
@@ -115,6 +118,7 @@ def rollout(
     limits: bool = True,
     progress: bool | None = False,
     backend: str | None = None,
+    threads: int | str | None = None,
 ) -> Trajectory:
     """Many motions at once, whole steps in machine code, states side by side in its lanes.
 
@@ -133,6 +137,7 @@ def rollout(
         limits: whether motors have the largest efforts of their file.
         progress: whether to show a bar.
         backend: that of `pp.compile`.
+        threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         q is (*batch, kept, nq), its first state q0, with 1 + steps / every states kept, rounded
@@ -161,7 +166,8 @@ def rollout(
     if callable(tau) and not isinstance(tau, (type, Node)):
         raise InputError("tau: a rollout takes no function of (t, q, v); pp.simulate does")
     check_open(model, "rollout")
-    asked = make_setup(model, q0, v0, tau, integrator, dt, steps, losses, limits, backend)
+    how = losses, limits, backend, threads
+    asked = make_setup(model, q0, v0, tau, integrator, dt, steps, *how)
     run = Run(asked, every, Progress(steps * asked.h, progress))
     return _trajectory(asked, run, every, run.go(), False)
 

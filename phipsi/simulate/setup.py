@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
+from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.compile import check_backend
 from phipsi.errors import InputError, SolveError
 from phipsi.graph.graph import GraphTooLargeError
@@ -48,6 +49,7 @@ class Setup:
         h: the length of a step.
         steps: how many.
         backend: that of `pp.compile`.
+        threads: that share a large batch; None for the package's default.
     """
 
     model: Model
@@ -60,6 +62,7 @@ class Setup:
     h: float
     steps: int
     backend: str
+    threads: int | str | None = None
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -157,7 +160,8 @@ class Setup:
     def arrays(self) -> ArrayStepper:
         """Steps by arrays, functions of time asked at every stage."""
         asked = self._now if self.is_timed else None
-        return ArrayStepper(self.model, self.method, self.forces, self.backend, asked)
+        what = self.model, self.method, self.forces, self.backend
+        return ArrayStepper(*what, asked, self.threads)
 
     def _now(self, time: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """What functions of time give."""
@@ -168,7 +172,8 @@ class Setup:
     @cached_property
     def held(self) -> ArrayStepper:
         """Steps by arrays, tau held for a step."""
-        return ArrayStepper(self.model, self.method, self.forces, self.backend)
+        what = self.model, self.method, self.forces, self.backend
+        return ArrayStepper(*what, threads=self.threads)
 
     def stepper(self) -> Stepper | ArrayStepper:
         """What makes steps with tau held: machine code, if the machine is not too large."""
@@ -182,7 +187,8 @@ class Setup:
                 self.model.functions[key] = make_stepper(self.model, self.method, self.forces)
             except (GraphTooLargeError, ZeroDivisionError):  # a pivot that is always zero
                 self.model.functions[key] = None
-        return self.model.functions[key] or self.held
+        found = self.model.functions[key]
+        return self.held if found is None else found.with_threads(self.threads)
 
 
 def make_setup(
@@ -196,6 +202,7 @@ def make_setup(
     losses: bool,
     limits: bool,
     backend: str | None,
+    threads: int | str | None = None,
 ) -> Setup:
     """A simulation of what the user has passed, or InputError."""
     q = in_doubles("q0", check_configuration(model, "q0", q0))
@@ -224,7 +231,9 @@ def make_setup(
         signal.check_steps(steps)
     h = check_length("dt", dt)
     method = method_of(_suited(q, forces, h) if integrator is None else integrator, model)
-    return Setup(model, method, q, v, forces, tau, function, h, steps, check_backend(backend))
+    threads_or_default(threads)
+    how = check_backend(backend), threads
+    return Setup(model, method, q, v, forces, tau, function, h, steps, *how)
 
 
 def _suited(q: np.ndarray, forces: Forces, h: float) -> str:

@@ -98,11 +98,21 @@ class Stepper:
     Args:
         job: the steps.
         code: as machine code in memory.
+        threads: that share a large batch; None for the package's default.
     """
 
-    def __init__(self, job: StepJob, code: Loaded):
-        self.job, self._code = job, code
+    def __init__(self, job: StepJob, code: Loaded, threads: int | str | None = None):
+        self.job, self._code, self._threads = job, code, threads
         self._gufuncs: dict[tuple, tuple[np.ufunc, Plan]] = {}
+        self._others: dict[int | str, Stepper] = {}
+
+    def with_threads(self, threads: int | str | None) -> Stepper:
+        """The same code for this many threads."""
+        if threads is None:
+            return self
+        if threads not in self._others:
+            self._others[threads] = Stepper(self.job, self._code, threads)
+        return self._others[threads]
 
     def run(
         self,
@@ -151,6 +161,7 @@ class Stepper:
             few=ALONE,
             tables=tables.ctypes.data,
             operations=kept * inner * sum(self._code.operations.values()),
+            threads=self._threads,
             **{**places, "keep": (tables, places["keep"])},
         )
         return make_gufunc(plan, "steps", f"Steps of {job.method.name}."), plan
