@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import formula
+from phipsi.dynamics.evaluate import recipe
 from phipsi.dynamics.forward import FD4, projected
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.terms import External, answer_in, surround, terms_of
 from phipsi.model.model import Model
 
 
-@formula("q", "v", "tau", "velocities")
+@recipe("q", "v", "tau", "velocities")
 def _delayed(model: Model, *flags: bool) -> tuple[Node, Node]:
     check_open(model, "forward_dynamics_delayed")
     terms = terms_of(*flags, delayed=True)

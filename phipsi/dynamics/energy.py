@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, formula
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
 from phipsi.model.model import Model
 from phipsi.operators import E, Jm, M, U, V, beta, phi
 
@@ -14,17 +14,17 @@ KINETIC = 0.5 * (V.T @ M @ V + beta.T @ Jm @ beta)
 MOMENTUM = E.T @ phi @ M @ V
 
 
-@formula("q", "v")
+@recipe("q", "v")
 def _kinetic(model: Model) -> Node:
     return KINETIC
 
 
-@formula("q")
+@recipe("q")
 def _potential(model: Model) -> Node:
     return U
 
 
-@formula("q", "v")
+@recipe("q", "v")
 def _momentum(model: Model) -> Node:
     return MOMENTUM
 

@@ -1,7 +1,7 @@
-"""From a formula to arrays, the same way for every function of this folder.
+"""From a recipe to arrays, the same way for every function of this folder.
 
-A formula makes the expression for a machine. The first answer compiles it; from then on the
-machine code that was made is found by the formula alone, and called with the user's arrays.
+A recipe makes the expression for a machine. The first answer compiles it; from then on the
+machine code that was made is found by the recipe alone, and called with the user's arrays.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EVERY_BODY = "every body"  # instead of points: the origins of all bodies, a row
 BY_BODY = ("velocities",)  # arguments that always have a row for each body
 
 
-class Formula:
+class Recipe:
     """What a function computes, of which arguments.
 
     Machines find their code by it; it equals no other, which is quickly told.
@@ -46,32 +46,32 @@ class Formula:
         self, make: Callable[..., Any], names: tuple[str, ...], options: tuple[Any, ...] = ()
     ):
         self.make, self.names, self.options = make, names, options
-        self._others: dict[Hashable, Formula] = {}
+        self._others: dict[Hashable, Recipe] = {}
 
     def __call__(self, model: Model, *options: Any) -> Any:
         return self.make(model, *self.options, *options)
 
-    def of(self, *options: Any, names: tuple[str, ...] = ()) -> Formula:
+    def of(self, *options: Any, names: tuple[str, ...] = ()) -> Recipe:
         """The same with more options and arguments: always one object."""
         key = options, names
         if key not in self._others:
-            self._others[key] = Formula(self.make, self.names + names, self.options + options)
+            self._others[key] = Recipe(self.make, self.names + names, self.options + options)
         return self._others[key]
 
     @cached_property
-    def loaded(self) -> Formula:
+    def loaded(self) -> Recipe:
         """The same with external wrenches, the first flag of `terms_of`."""
         return self.of(True, names=("external",))
 
 
-def formula(*names: str) -> Callable[[Callable[..., Any]], Formula]:
-    """A function that makes expressions, as a formula of these arguments."""
-    return lambda make: Formula(make, names)
+def recipe(*names: str) -> Callable[[Callable[..., Any]], Recipe]:
+    """A function that makes expressions, as a recipe of these arguments."""
+    return lambda make: Recipe(make, names)
 
 
 def answer(
     model: Model,
-    formula: Formula,
+    recipe: Recipe,
     arrays: Sequence[Any],
     points: Any = NOWHERE,
     backend: str | None = None,
@@ -79,13 +79,13 @@ def answer(
     threads: int | str | None = None,
     wrenches: Mapping[Point | str, Any] | None = None,
 ) -> Any:
-    """The value of a formula, or a tuple of those of several expressions.
+    """The value of a recipe, or a tuple of those of several expressions.
 
     Vectors of body space are answered a row for each body, poses as 4 x 4 matrices.
 
     Args:
         model: the machine.
-        formula: what is asked.
+        recipe: what is asked.
         arrays: the values of its arguments, in their order; none may be missing.
         points: at which, for expressions at points; NOWHERE for others.
         backend: that of `compile`.
@@ -95,7 +95,7 @@ def answer(
             the array that was made of them.
     """
     try:
-        key = formula if backend is None and threads is None else _key(formula, backend, threads)
+        key = recipe if backend is None and threads is None else _key(recipe, backend, threads)
         entry = model.functions.get(key)  # the interpreter has none
         if points is not NOWHERE and entry is not None:
             entry = entry[points] if type(points) is str else entry.at(points)
@@ -105,12 +105,12 @@ def answer(
         result = entry(*arrays) if out is None else entry(*arrays, out=out)
         if result is not None:
             return result
-    return _evaluate(model, formula, arrays, points, backend, out, threads, wrenches)
+    return _evaluate(model, recipe, arrays, points, backend, out, threads, wrenches)
 
 
 def _evaluate(
     model: Model,
-    formula: Formula,
+    recipe: Recipe,
     arrays: Sequence[Any],
     points: Any,
     backend: str | None,
@@ -120,10 +120,10 @@ def _evaluate(
 ) -> Any:
     """The same, with everything looked at; the next call of its kind will be quicker."""
     check_model(model)
-    function, shapes, several = _function(model, formula, check_backend(backend))
+    function, shapes, several = _function(model, recipe, check_backend(backend))
     if isinstance(points, Iterator):
         points = tuple(points)
-    values = dict(zip(formula.names, arrays, strict=True))
+    values = dict(zip(recipe.names, arrays, strict=True))
     if wrenches is not None:
         values["external"] = _checked_wrenches(model, wrenches)
     if points is not NOWHERE:
@@ -150,11 +150,11 @@ def _evaluate(
         if out is not None:
             results = copied(results, out, np.dtype(float), several)
         result = tuple(results) if several else results[0]
-    key = _key(formula, backend, threads)
+    key = _key(recipe, backend, threads)
     if function.backend == "llvm" and not _is_known(model, key, points):
         inputs = {name: (len(model.bodies), SPATIAL) for name in rows}
         at = values.get("points")
-        entry = function.entry(at, formula.names, inputs, shapes, threads)
+        entry = function.entry(at, recipe.names, inputs, shapes, threads)
         if points is NOWHERE:
             model.functions[key] = entry
         elif entry is not None:
@@ -166,19 +166,19 @@ def _evaluate(
     return result
 
 
-def _key(formula: Formula, backend: str | None, threads: int | str | None) -> Hashable:
-    """What the machine code of a formula is found by on a machine."""
+def _key(recipe: Recipe, backend: str | None, threads: int | str | None) -> Hashable:
+    """What the machine code of a recipe is found by on a machine."""
     if backend is None and threads is None:
-        return formula
-    return formula, backend, type(threads), threads  # True is no number of threads
+        return recipe
+    return recipe, backend, type(threads), threads  # True is no number of threads
 
 
-def _function(model: Model, formula: Formula, backend: str) -> tuple[ArrayFunction, list, bool]:
-    """The compiled function of a formula, shapes of its results, whether there are several."""
-    key = "function", formula, backend
+def _function(model: Model, recipe: Recipe, backend: str) -> tuple[ArrayFunction, list, bool]:
+    """The compiled function of a recipe, shapes of its results, whether there are several."""
+    key = "function", recipe, backend
     known = model.functions.get(key)
     if known is None:
-        expression = formula(model)
+        expression = recipe(model)
         several = isinstance(expression, tuple)
         shapes = [_public_shape(model, x) for x in (expression if several else (expression,))]
         function = compile(model, expression, backend=backend, rewrite=False)

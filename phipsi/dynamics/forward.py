@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, cholesky_solve, formula
+from phipsi.dynamics.evaluate import NOWHERE, answer, cholesky_solve, recipe
 from phipsi.dynamics.inverse import bias
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import MASS, NOTHING_RESISTS
@@ -98,7 +98,7 @@ def projected_link_accelerations(a: Node, a_g: Node, b: Node) -> Node:
 METHODS: dict[str, Callable[[Node, Node], Node]] = {f.__name__: f for f in (FD1, FD2, FD3, FD4)}
 
 
-@formula("q", "v", "tau")
+@recipe("q", "v", "tau")
 def _forward(model: Model, method: str, *flags: bool) -> Node | tuple[Node, Node]:
     check_open(model, "forward_dynamics")
     terms = terms_of(*flags)
@@ -110,7 +110,7 @@ def _forward(model: Model, method: str, *flags: bool) -> Node | tuple[Node, Node
 FORWARD = {name: _forward.of(name) for name in METHODS}
 
 
-@formula("q", "v", "tau")
+@recipe("q", "v", "tau")
 def _accelerations(model: Model, *flags: bool) -> Node:
     check_open(model, "accelerations")
     terms = terms_of(*flags)

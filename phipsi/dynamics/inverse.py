@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, formula
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
 from phipsi.dynamics.terms import External, answer_in, answer_loaded, surround, terms_of, vdot
 from phipsi.model.model import Model
 from phipsi.operators import E, H, Jm, M, S_q, gravity, phi
@@ -34,19 +34,19 @@ def bias(a: Node, b: Node) -> Node:
     return S_q.T @ H @ phi @ (M @ phi.T @ a + b)
 
 
-@formula("q", "v", "vdot")
+@recipe("q", "v", "vdot")
 def _newton_euler(model: Model, *flags: bool) -> Node:
     terms = terms_of(*flags)
     return newton_euler(terms.a_g, terms.b)
 
 
-@formula("q", "v")
+@recipe("q", "v")
 def _bias(model: Model, *flags: bool) -> Node:
     terms = terms_of(*flags)
     return bias(terms.a_g, terms.b)
 
 
-@formula("q")
+@recipe("q")
 def _gravity(model: Model) -> Node:
     return GRAVITY
 

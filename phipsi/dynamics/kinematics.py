@@ -6,18 +6,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, formula
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
 from phipsi.dynamics.terms import answer_in, surround, terms_of
 from phipsi.model.model import Model
 from phipsi.operators import pose
 
 
-@formula("q")
+@recipe("q")
 def _poses(model: Model) -> Node:
     return pose
 
 
-@formula("q", "v")
+@recipe("q", "v")
 def _velocities(model: Model, *flags: bool) -> Node:
     return terms_of(*flags).V
 

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.backends.moves import DIFFERENCE, INTEGRATE
-from phipsi.dynamics.evaluate import NOWHERE, answer, formula
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
 from phipsi.function.move_function import MOVES
 from phipsi.model.model import Model
 
 
-@formula("q", "dq")
+@recipe("q", "dq")
 def _integrate(model: Model) -> Callable[..., np.ndarray]:
     return integrate
 
 
-@formula("q0", "q1")
+@recipe("q0", "q1")
 def _difference(model: Model) -> Callable[..., np.ndarray]:
     return difference
 

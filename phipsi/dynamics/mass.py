@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, formula
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
 from phipsi.dynamics.loops import check_open
 from phipsi.model.model import Model
 from phipsi.operators import Mass, S_q
@@ -18,12 +18,12 @@ NOTHING_RESISTS = (
 )
 
 
-@formula("q")
+@recipe("q")
 def _mass(model: Model) -> Node:
     return MASS
 
 
-@formula("q")
+@recipe("q")
 def _mass_inverse(model: Model) -> Node:
     check_open(model, "mass_matrix_inverse")
     return MASS.inv if model.has_mimics else MASS_INVERSE

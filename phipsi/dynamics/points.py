@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import answer, formula
+from phipsi.dynamics.evaluate import answer, recipe
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import MASS
 from phipsi.errors import SolveError
@@ -29,23 +29,23 @@ CANNOT_MOVE = (
 )
 
 
-@formula("q")
+@recipe("q")
 def _jacobian(model: Model) -> Node:
     return JACOBIAN
 
 
-@formula("q", "v")
+@recipe("q", "v")
 def _bias_acceleration(model: Model) -> Node:
     return BIAS_ACCELERATION
 
 
-@formula("q")
+@recipe("q")
 def _compliance(model: Model) -> Node:
     check_open(model, "operational_compliance")
     return PROJECTED_COMPLIANCE if model.has_mimics else COMPLIANCE
 
 
-@formula("q")
+@recipe("q")
 def _inertia(model: Model) -> Node:
     check_open(model, "operational_inertia")
     return (PROJECTED_COMPLIANCE if model.has_mimics else COMPLIANCE).inv

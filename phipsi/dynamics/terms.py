@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import COORDINATES, SCALAR
 from phipsi.compile import check_model
-from phipsi.dynamics.evaluate import EVERY_BODY, NOWHERE, Formula, answer
+from phipsi.dynamics.evaluate import EVERY_BODY, NOWHERE, Recipe, answer
 from phipsi.model.model import Model, Point
 from phipsi.operators import B, E, H, H_dot, M, S, V, X, a, b, beta, cross, gravity, phi, vector
 
@@ -128,16 +128,16 @@ def _joined(wrenches: Sequence[Any]) -> Any:
 def answer_in(
     model: Model,
     around: Surroundings,
-    formula: Formula,
+    recipe: Recipe,
     arrays: tuple[Any, ...],
     backend: str | None,
     out: Any,
     threads: int | str | None,
 ) -> Any:
-    """The value of a formula in the surroundings of a machine: its last options are the flags."""
+    """The value of a recipe in the surroundings of a machine: its last options are the flags."""
     return answer(
         model,
-        formula.of(*around.flags, names=around.names),
+        recipe.of(*around.flags, names=around.names),
         arrays + around.arrays,
         around.points,
         backend,
@@ -149,7 +149,7 @@ def answer_in(
 
 def answer_loaded(
     model: Model,
-    formula: Formula,
+    recipe: Recipe,
     arrays: tuple[Any, ...],
     external: External,
     backend: str | None,
@@ -157,7 +157,7 @@ def answer_loaded(
     threads: int | str | None,
 ) -> Any:
     """The same, on a base that stands still: wrenches in the usual forms go straight on."""
-    loaded = formula.loaded
+    loaded = recipe.loaded
     if type(external) is np.ndarray and external.size:
         return answer(model, loaded, (*arrays, external), EVERY_BODY, backend, out, threads)
     if type(external) is dict and external:
@@ -169,4 +169,4 @@ def answer_loaded(
         values = *arrays, _joined(tuple(external.values()))
         return answer(model, loaded, values, tuple(external), backend, out, threads, external)
     around = surround(model, external)
-    return answer_in(model, around, formula, arrays, backend, out, threads)
+    return answer_in(model, around, recipe, arrays, backend, out, threads)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, formula
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import NOTHING_RESISTS
 from phipsi.dynamics.mass import mass_matrix as projected_mass
@@ -38,12 +38,12 @@ FORCE = S_q.T @ (I + H @ phi @ K) @ D.sqrt @ w
 VELOCITY = S_q.T @ (I - H @ psi @ K).T @ D.sqrt.inv.T @ w
 
 
-@formula("q", "w")
+@recipe("q", "w")
 def _velocity(model: Model) -> Node:
     return VELOCITY
 
 
-@formula("q", "w")
+@recipe("q", "w")
 def _force(model: Model) -> Node:
     return FORCE
 
