@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from operator import add, matmul, mul, sub, truediv
 from typing import Any
 
-from phipsi.algebra.elements import element
+from phipsi.algebra.elements import element, inverse_element, is_ambiguous
 from phipsi.algebra.node import (
+    Identity,
     Node,
     Opener,
     Product,
@@ -31,28 +34,49 @@ from phipsi.algebra.node import (
     scale,
 )
 from phipsi.algebra.operators import S, blockdiag, f, f0
+from phipsi.algebra.spaces import POINTS, SCALAR
 from phipsi.algebra.text.arguments import Arguments, opens_arguments
 from phipsi.algebra.text.commands import Reader
 from phipsi.algebra.text.names import Names, is_articulated, is_pick_off, takes_arguments
 from phipsi.algebra.text.place import failure, shortened
+from phipsi.algebra.text.spelling import spell
 from phipsi.algebra.text.stream import Stream
 from phipsi.algebra.text.tokens import DEEPEST, MOST, Token, tokens_between
-from phipsi.errors import InputError, SpaceError
+from phipsi.errors import InputError, PhipsiError, SpaceError
 
 Number = int | float
 PRIMES = ("'", "′", "\\prime")
+LONGEST_POWER = 5  # digits
+STATE = {"theta", "q"}  # arguments of letters that are none, (θ, θ̇); no letter is called so
+RATES = {"theta_dot", "theta_ddot", "beta", "beta_dot", "q_dot", "q_ddot", "v", "t"}
+COUNTED = (
+    "bodies of elements go by their names, or by numbers, from 0 with parents first; in the "
+    "notation of a paper from 1 at the tip"
+)
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True)
 class Part:
-    """An operand that was read, where it stands, how deep it is nested, the letter that it is."""
+    """An operand that was read.
+
+    Args:
+        value: what it is.
+        start: its first sign in the text.
+        end: behind its last.
+        depth: how deep it is nested.
+        name: of the letter that it is, as it was spelled; of a letter with an exponent too.
+        is_bare: whether it is that letter alone, without exponents.
+        element: what it is an element of, and where: D and (3,) of D(3).
+    """
 
     value: Node | Number
     start: int
     end: int
     depth: int = 1
     name: str = ""
+    is_bare: bool = False
+    element: tuple[Node, tuple] | None = None
 
     @property
     def span(self) -> tuple[int, int]:
@@ -171,8 +195,8 @@ class Parser(Stream):
     def operand(self) -> Part:
         part = self.primary()
         while True:
-            if self.is_sign("'") and (primed := self.names.with_prime(part.name)) is not None:
-                part = Part(primed, part.start, self.take().end)
+            if self.is_sign("'") and (primed := self.primed(part)) is not None:
+                part = replace(primed, end=self.take().end)
             elif self.is_sign("'") or (self.is_sign("*") and self.star_is_adjoint(part)):
                 part = self.suffixed(part, ("T",), self.take().end)
             elif self.token.kind == "power":
@@ -182,31 +206,95 @@ class Parser(Stream):
                 part = self.suffixed(part, self.attribute(), self.tokens[self.at - 1].end)
             elif self.is_sign("~"):
                 part = self.with_tilde(part, self.take().end)
-            elif self.is_sign("(") and not self.token.blank and _has_elements(part.value):
+            elif part.name and (end := self.end_of_state()):
+                self.at = end
+                part = replace(part, end=self.tokens[self.at - 1].end)
+            elif self.is_sign("(") and not self.token.blank and _has_elements(part):
                 if self.is_name_without_quotes():
                     raise self.fail(
                         "a body of an element stands in quotes, or is a number: "
-                        f"{part.value}('elbow', 'hand'), {part.value}(2, 1)",
+                        f"{part.name}('elbow', 'hand'), {part.name}(2, 1)",
                         self.tokens[self.at + 1].span,
                     )
                 if not opens_arguments(self.tokens, self.at):
                     return part
-                part = self.element(part)
+                part = self.at_tip(part) or self.element(part)
             else:
                 return part
 
+    def primed(self, part: Part) -> Part | None:
+        """T', where the prime is part of the name."""
+        primed = self.names.with_prime(part.name) if part.is_bare else None
+        return None if primed is None else replace(part, value=primed, name=f"{part.name}'")
+
+    def end_of_state(self) -> int | None:
+        """Behind arguments that only say that a letter depends on the state: (θ, θ̇), (q, v)."""
+        at, end = self.at + 1, None
+        while self.is_sign("(") and end is None and self.tokens[at].kind == "name":
+            word = _spelled(self.tokens[at])
+            known = STATE if at == self.at + 1 else STATE | RATES
+            closed = self.tokens[at + 1]
+            if word not in known or word in self.names.own or closed.text not in (",", ")"):
+                return None
+            at += 2
+            end = at if closed.text == ")" else None
+        return end
+
+    def at_tip(self, part: Part) -> Part | None:
+        """V(0), Λ(0) of a paper: at the tip; None for other elements."""
+        if self.names.notation is None or not self.is_zero_in_parentheses():
+            return None
+        value = self.names.known(f"{part.name}(0)") if part.is_bare else None
+        is_of_points = isinstance(part.value, Node) and _is_of_points(part.value)
+        if not isinstance(value, Node) and not is_of_points:
+            paper = self.names.notation
+            raise self.fail(
+                f"0 is the tip in {paper}, a point and no body; bodies count from 1 there, from "
+                "the tip. B carries forces of points to their bodies, B* V is the tip's velocity",
+                self.tokens[self.at + 1].span,
+            )
+        self.at += 3
+        whole = part.value if value is None else value
+        return Part(whole, part.start, self.tokens[self.at - 1].end)  # type: ignore[arg-type]
+
     def element(self, part: Part) -> Part:
         """phi(2, 1), V('elbow'): one block; phi*(2, 1) is the star of phi(2, 1)."""
-        places, self.at = Arguments(self.text, self.tokens).listed(self.at + 1, ")")
-        span = part.start, self.tokens[self.at - 1].end
+        places, end = Arguments(self.text, self.tokens).listed(self.at + 1, ")")
+        span = part.start, self.tokens[end - 1].end
         value = part.value
+        if part.is_bare and isinstance(known := self.names.known(f"{part.name}(k)"), Node):
+            value = known
         assert isinstance(value, Node)
+        star = isinstance(value, Transpose)
+        value = value.children[0] if star else value
+        if is_ambiguous(value):
+            letter, given = value.children[0], ", ".join(map(repr, places))
+            raise self.fail(
+                f"this could be the inverse of {letter}({given}), or an element of {letter}^-1; "
+                "write the second as at(i) ... at(j)",
+                span,
+            )
+        places = self.counted(places, span)
+        self.at = end
         try:
-            if isinstance(value, Transpose):
-                return self.nested(element(value.children[0], places).T, span, part.depth + 2)
-            return self.nested(element(value, places), span, part.depth + 1)
-        except SpaceError as error:
-            raise failure(str(error), self.text, span, SpaceError) from None
+            block = element(value, places)
+        except PhipsiError as error:
+            raise failure(str(error), self.text, span, type(error)) from None
+        if star:
+            return self.nested(block.T, span, part.depth + 2)
+        return replace(self.nested(block, span, part.depth + 1), element=(value, places))
+
+    def counted(self, places: tuple, span: tuple[int, int]) -> tuple:
+        """The places of an element as the machine counts bodies; k of a paper is -k."""
+        for place in places:
+            is_number = isinstance(place, (int, float))
+            if is_number and (type(place) is not int or place < 0):
+                raise self.fail(f"no body has the number {place}: {COUNTED}", span)
+        if self.names.notation is None:
+            return places
+        if 0 in places:
+            raise self.fail(f"0 is the tip in {self.names.notation}, no body: {COUNTED}", span)
+        return tuple(-x if isinstance(x, int) else x for x in places)
 
     def star_is_adjoint(self, part: Part) -> bool:
         """Whether the star behind an operand is its adjoint, and no multiplication.
@@ -242,13 +330,34 @@ class Parser(Stream):
     def powered(self, part: Part) -> Part:
         token = self.take()
         above = self.text[token.value.begin : token.value.end].strip()
-        if above in PRIMES and (primed := self.names.with_prime(part.name)) is not None:
-            return Part(primed, part.start, token.end)
+        if above in PRIMES and (primed := self.primed(part)) is not None:
+            return replace(primed, end=token.end)
         if token.value.suffixes is not None:
             return self.suffixed(part, token.value.suffixes, token.end)
-        if above == "2":
-            return self.suffixed(part, ("power",), token.end)
-        raise self.fail("expected one of the exponents -1, *, T, 1/2, -1/2", token.span)
+        number = unicodedata.normalize("NFKD", above)
+        if number.isdecimal():
+            return self.multiplied(part, number, token)
+        raise self.fail("expected one of the exponents -1, *, T, 1/2, -1/2, 2, 3", token.span)
+
+    def multiplied(self, part: Part, exponent: str, token: Token) -> Part:
+        """A^2 = A A; A^0 = I."""
+        value, span = part.value, (part.start, token.end)
+        if not isinstance(value, Node):
+            raise self.fail("a number has no power here", part.span)
+        if not value.is_square:
+            try:
+                value**2
+            except SpaceError as error:
+                raise failure(str(error), self.text, part.span, SpaceError) from None
+        count = int(exponent) if len(exponent) < LONGEST_POWER else MOST + 1
+        if count * len(value.factors) > MOST:
+            raise self.fail(f"more than {MOST} terms or factors side by side", span)
+        if count == 0 and value.is_scalar:
+            raise self.fail("a scalar to the power 0 is the number 1; write 1", span)
+        times = scale if value.is_scalar else compose
+        power = reduce(times, [value] * count) if count else Identity()
+        depth = part.depth + (count if value.is_scalar else 1)
+        return self.nested(power, span, depth)
 
     def suffixed(self, part: Part, suffixes: tuple[str, ...], end: int) -> Part:
         """Adjoint, inverse and root of an operand, one after the other."""
@@ -256,19 +365,27 @@ class Parser(Stream):
         depth = part.depth
         if not isinstance(value, Node):
             raise self.fail("a number has no adjoint, inverse or root here", part.span)
+        whole = part.element  # an inverse of an element is that of its block
         for suffix in suffixes:
             try:
-                value = value**2 if suffix == "power" else getattr(value, suffix)
+                if whole is not None and suffix != "T" and whole[0].is_square:
+                    value = inverse_element(*whole, suffix)
+                    whole = value.factors[1], whole[1]
+                else:
+                    value, whole = getattr(value, suffix), None
             except SpaceError as error:
                 raise failure(str(error), self.text, part.span, SpaceError) from None
             depth += 1
-        return self.nested(value, (part.start, end), depth)
+        raised = self.nested(value, (part.start, end), depth)
+        return replace(raised, name=part.name, element=whole)
 
     def with_tilde(self, part: Part, end: int) -> Part:
         """phi~ is phi_tilde, V~ is cross[V]."""
         value = self.names.with_tilde(part.name, part.value)
         if value is None:
-            raise self.fail("phi and psi take a tilde, and vectors of body space", part.span)
+            advice = self.names.missing.get(f"{part.name}_tilde")
+            advice = advice or "phi and psi take a tilde, and vectors of body space"
+            raise self.fail(advice, part.span)
         return self.nested(value, (part.start, end), part.depth + 1)
 
     def primary(self) -> Part:
@@ -307,7 +424,7 @@ class Parser(Stream):
             raise self.fail(f"more than {DEEPEST} brackets in one another")
         opened = self.take()
         self.open += 1
-        part = self.sum()
+        part = replace(self.sum(), is_bare=False)
         self.open -= 1
         if self.token.kind == "end":
             raise self.fail(f"this {opened.text} is never closed", opened.span)
@@ -330,12 +447,13 @@ class Parser(Stream):
         if not isinstance(value, Node):
             advice = f"write {value.name}[x] with a vector x of body space"
             raise self.fail(f"{value.name} is no operator by itself; {advice}", token.span)
+        part = Part(value, *token.span, name=token.text, is_bare=True)
         if value == f and self.is_zero_in_parentheses():
             self.at += 3
             return Part(f0, token.start, self.tokens[self.at - 1].end)
-        if takes_arguments(value):
-            return self.with_arguments(token, value)
-        return Part(value, *token.span, name=token.text)
+        if takes_arguments(value) and self.end_of_state() is None:
+            return self.with_arguments(token, part)
+        return part
 
     def of_inertia(self, token: Token, letter: Any) -> Part:
         """psi[M + M_a], D[M, N]: articulated letters of another inertia."""
@@ -375,8 +493,9 @@ class Parser(Stream):
         three = self.tokens[self.at : self.at + 3]
         return [token.text for token in three] == ["(", "0", ")"]
 
-    def with_arguments(self, token: Token, letter: Any) -> Part:
+    def with_arguments(self, token: Token, part: Part) -> Part:
         """B(point("tool")), HH("elbow", 1); a letter alone where no arguments follow."""
+        letter: Any = part.value
         if is_pick_off(letter) and self.token.kind == "power" and not self.token.value.suffixes:
             return self.with_index(token, letter)
         if self.is_name_without_quotes():
@@ -385,8 +504,17 @@ class Parser(Stream):
                 self.tokens[self.at + 1].span,
             )
         if not opens_arguments(self.tokens, self.at):
-            return Part(letter, *token.span, name=token.text)
-        given, self.at = Arguments(self.text, self.tokens).listed(self.at + 1, ")")
+            return part
+        is_of_points = letter.record.of == "points"
+        if is_of_points and (at_tip := self.at_tip(part)) is not None:
+            return at_tip
+        given, end = Arguments(self.text, self.tokens).listed(self.at + 1, ")")
+        if is_of_points and any(isinstance(x, (int, float)) for x in given):
+            raise self.fail(
+                f"{token.text} is of points, which have no numbers: {token.text}(point('tool'))",
+                (token.start, self.tokens[end - 1].end),
+            )
+        self.at = end
         return Part(letter(*given), token.start, self.tokens[self.at - 1].end)
 
     def with_index(self, token: Token, letter: Any) -> Part:
@@ -406,6 +534,7 @@ class Parser(Stream):
                 )
         inside = tokens_between(self.text, power.value.begin, power.value.end)
         given = () if is_any_joint else Arguments(self.text, inside).listed(0, "end")[0]
+        given = (*self.counted(given[:1], power.span), *given[1:])
         end = power.end
         is_run = self.token.kind == "name" and self.token.text.startswith("_")
         if self.is_sign("_") or is_run:
@@ -450,10 +579,21 @@ class Parser(Stream):
 # -- the arithmetic of text ----------------------------------------------------------------
 
 
-def _has_elements(value: object) -> bool:
-    """Whether a parenthesis right behind it may hold places: of a letter, or of its star."""
-    letter = value.children[0] if isinstance(value, Transpose) else value
-    return isinstance(letter, Symbol) and not letter.arguments and not letter.is_scalar
+def _has_elements(part: Part) -> bool:
+    """Whether a parenthesis right behind it may hold places: of a letter, also with exponents."""
+    if not part.name or part.element is not None or not isinstance(part.value, Node):
+        return False
+    return not part.value.is_scalar and not getattr(part.value, "arguments", ())
+
+
+def _is_of_points(node: Node) -> bool:
+    """Whether a node belongs to points: a letter of points, or what maps between these alone."""
+    is_letter = isinstance(node, Symbol) and node.record.of == "points"
+    return is_letter or {node.source, node.target} <= {POINTS, SCALAR}
+
+
+def _spelled(token: Token) -> str:
+    return token.value.text if token.value is not None else spell(token.text).text
 
 
 def _opens_bracket(value: object) -> bool:
