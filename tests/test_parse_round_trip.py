@@ -153,3 +153,9 @@ def test_expressions_of_any_depth_are_written_in_a_notation():
     for _ in range(5000):
         deep = (deep + M).T
     assert deep.latex(notation="001").count("M") == 5000
+
+
+@pytest.mark.parametrize("name", ["A0_0", "A1_dot", "x2_tilde_3", "phi12_c", "A_1", "A1"])
+def test_names_with_digits_are_read_back(name):
+    for notation in ALL:
+        assert_read_back(operator(name, "body", "body") @ phi_tilde, notation)

@@ -18,7 +18,7 @@ from phipsi.algebra.own import ArticulatedLetter, CallableLetter
 from phipsi.algebra.spaces import BODY
 from phipsi.algebra.text.notations import MISSING, checked_notation, meanings
 from phipsi.algebra.text.place import shortened
-from phipsi.algebra.text.spelling import Spelled, spell
+from phipsi.algebra.text.spelling import Spelled, spell, with_digits_below
 from phipsi.errors import InputError, name_choices
 
 LONGEST_RUN = 80  # signs of letters without a blank
@@ -109,6 +109,10 @@ class Names:
         self._known |= {spell(name).text: value for name, value in own.items()}
         self._known |= own
         self._longest = max(map(len, self._known))
+        self._printed: dict[str, list[str]] = {}  # names by how they are read in LaTeX
+        for name in self._known:
+            if (printed := with_digits_below(name)) != name:
+                self._printed.setdefault(printed, []).append(name)
 
     def find(self, written: str, spelled: Spelled | None = None) -> list[Found]:
         """The letters in a run, one after the other.
@@ -127,7 +131,8 @@ class Names:
                 return [Found(written, self.own[written], 0, len(written))]
             spelled = spell(written)
         whole = spelled.text
-        matches = dict.fromkeys(name for name in _readings(whole) if name in self._known)
+        readings = [*_readings(whole), *self._printed.get(whole, ())]
+        matches = dict.fromkeys(name for name in readings if name in self._known)
         if len(matches) > 1:
             raise NotALetterError(f"{written!r} could be {' or '.join(map(repr, matches))}")
         if matches:

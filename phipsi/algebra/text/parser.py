@@ -16,35 +16,43 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
-from operator import add, matmul, mul, sub, truediv
+from operator import add, sub, truediv
 from typing import Any
 
 from phipsi.algebra.elements import element, inverse_element, is_ambiguous
 from phipsi.algebra.node import (
     Identity,
     Node,
-    Opener,
     Product,
     Sum,
-    Symbol,
     Transpose,
     compose,
     scale,
 )
-from phipsi.algebra.operators import S, blockdiag, f, f0
-from phipsi.algebra.spaces import POINTS, SCALAR
+from phipsi.algebra.operators import blockdiag, f, f0
+from phipsi.algebra.spaces import BODY
 from phipsi.algebra.text.arguments import Arguments, opens_arguments
 from phipsi.algebra.text.commands import Reader
 from phipsi.algebra.text.names import Names, is_articulated, is_pick_off, takes_arguments
+from phipsi.algebra.text.parts import (
+    Number,
+    Part,
+    compose_or_multiply,
+    has_elements,
+    is_of_points,
+    is_scalar,
+    multiply,
+    opens_bracket,
+    side_by_side,
+    spelled_out,
+)
 from phipsi.algebra.text.place import failure, shortened
-from phipsi.algebra.text.spelling import spell
 from phipsi.algebra.text.stream import Stream
 from phipsi.algebra.text.tokens import DEEPEST, MOST, Token, tokens_between
 from phipsi.errors import InputError, PhipsiError, SpaceError
 
-Number = int | float
 PRIMES = ("'", "′", "\\prime")
 LONGEST_POWER = 5  # digits
 STATE = {"theta", "q"}  # arguments of letters that are none, (θ, θ̇); no letter is called so
@@ -56,33 +64,6 @@ COUNTED = (
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-@dataclass(frozen=True)
-class Part:
-    """An operand that was read.
-
-    Args:
-        value: what it is.
-        start: its first sign in the text.
-        end: behind its last.
-        depth: how deep it is nested.
-        name: of the letter that it is, as it was spelled; of a letter with an exponent too.
-        is_bare: whether it is that letter alone, without exponents.
-        element: what it is an element of, and where: D and (3,) of D(3).
-    """
-
-    value: Node | Number
-    start: int
-    end: int
-    depth: int = 1
-    name: str = ""
-    is_bare: bool = False
-    element: tuple[Node, tuple] | None = None
-
-    @property
-    def span(self) -> tuple[int, int]:
-        return self.start, self.end
-
-
 class Parser(Stream):
     """Reads one text."""
 
@@ -90,6 +71,7 @@ class Parser(Stream):
         super().__init__(text, names)
         self.open = 0  # brackets around what is read
         self.any_joint = ""  # the index of a joint that is not named: i
+        self.factors: set[int] = set()  # where brackets begin that hold a factor, no inertia
 
     # -- sums and products ---------------------------------------------------------------
 
@@ -115,17 +97,17 @@ class Parser(Stream):
         while True:
             if self.is_sign("@"):
                 self.take()
-                left = self.join(_compose, left, self.signed(), Product)
+                left = self.join(compose_or_multiply, left, self.signed(), Product)
             elif self.is_sign("*", "·"):
                 self.take()
-                left = self.join(_times, left, self.signed())
+                left = self.join(multiply, left, self.signed())
             elif self.is_sign("/"):
                 self.take()
                 left = self.join(truediv, left, self.divisor())
                 if self.token.starts_operand:
                     left = self.beside(left)
             elif self.token.starts_operand and self.token.thin:
-                left = self.join(_times, left, self.product())
+                left = self.join(multiply, left, self.product())
             else:
                 return left
 
@@ -141,7 +123,7 @@ class Parser(Stream):
     def product(self) -> Part:
         left = self.operand()
         while self.token.starts_operand:
-            if self.token.thin and _is_scalar(left.value):
+            if self.token.thin and is_scalar(left.value):
                 break
             left = self.beside(left)
         return left
@@ -151,7 +133,7 @@ class Parser(Stream):
         right = self.operand()
         if not isinstance(right.value, Node):
             raise self.fail("a number stands before what it multiplies", right.span)
-        return self.join(_side_by_side, left, right, Product)
+        return self.join(side_by_side, left, right, Product)
 
     def divisor(self) -> Part:
         if self.token.kind != "number":
@@ -209,7 +191,7 @@ class Parser(Stream):
             elif part.name and (end := self.end_of_state()):
                 self.at = end
                 part = replace(part, end=self.tokens[self.at - 1].end)
-            elif self.is_sign("(") and not self.token.blank and _has_elements(part):
+            elif self.is_sign("(") and not self.token.blank and has_elements(part):
                 if self.is_name_without_quotes():
                     raise self.fail(
                         "a body of an element stands in quotes, or is a number: "
@@ -231,7 +213,7 @@ class Parser(Stream):
         """Behind arguments that only say that a letter depends on the state: (θ, θ̇), (q, v)."""
         at, end = self.at + 1, None
         while self.is_sign("(") and end is None and self.tokens[at].kind == "name":
-            word = _spelled(self.tokens[at])
+            word = spelled_out(self.tokens[at])
             known = STATE if at == self.at + 1 else STATE | RATES
             closed = self.tokens[at + 1]
             if word not in known or word in self.names.own or closed.text not in (",", ")"):
@@ -245,8 +227,8 @@ class Parser(Stream):
         if self.names.notation is None or not self.is_zero_in_parentheses():
             return None
         value = self.names.known(f"{part.name}(0)") if part.is_bare else None
-        is_of_points = isinstance(part.value, Node) and _is_of_points(part.value)
-        if not isinstance(value, Node) and not is_of_points:
+        assert isinstance(part.value, Node)
+        if not isinstance(value, Node) and not is_of_points(part.value):
             paper = self.names.notation
             raise self.fail(
                 f"0 is the tip in {paper}, a point and no body; bodies count from 1 there, from "
@@ -312,7 +294,7 @@ class Parser(Stream):
         if after.blank:
             return True
         after = self.resolve(self.at + 1)
-        if not part.value.is_scalar and after.kind == "letter" and _is_scalar(after.value):
+        if not part.value.is_scalar and after.kind == "letter" and is_scalar(after.value):
             here = self.text[part.start : after.end]
             before, behind = self.text[part.start : part.end], self.text[after.start : after.end]
             raise self.fail(
@@ -439,10 +421,11 @@ class Parser(Stream):
         value = token.value
         if isinstance(value, str):
             return self.function(token)
-        if self.is_sign("[") and _opens_bracket(value):
+        if self.is_sign("[") and opens_bracket(value):
             inner = self.group()
             return self.made(value.__getitem__, token, inner)
-        if self.is_sign("[") and is_articulated(value) and not self.token.blank:
+        is_near = self.is_sign("[") and not self.token.blank
+        if is_near and is_articulated(value) and self.token.start not in self.factors:
             return self.of_inertia(token, value)
         if not isinstance(value, Node):
             advice = f"write {value.name}[x] with a vector x of body space"
@@ -456,7 +439,11 @@ class Parser(Stream):
         return part
 
     def of_inertia(self, token: Token, letter: Any) -> Part:
-        """psi[M + M_a], D[M, N]: articulated letters of another inertia."""
+        """psi[M + M_a], D[M, N]: articulated letters of another inertia.
+
+        What is none is a factor: D[I + H phi K]* [002 (3.4)], psi[P a + b] [001 (67)].
+        """
+        begin = self.at
         opened = self.take()
         self.open += 1
         parts = [self.sum()]
@@ -468,7 +455,27 @@ class Parser(Stream):
             raise self.fail(f"{self.unexpected()}; {opened.text} is still open")
         inner = replace(parts[-1], start=parts[0].start, end=self.take().end)
         given = tuple(x.value for x in parts)
+        if len(parts) == 1 and self.is_factor(letter, inner.value):
+            self.factors.add(opened.start)
+            self.at = begin
+            return Part(letter, *token.span, name=token.text, is_bare=True)
         return self.made(lambda _: letter[given], token, inner)
+
+    def is_factor(self, letter: Any, value: Node | Number) -> bool:
+        """Whether what stands in brackets behind an articulated letter is no inertia.
+
+        In the notation of phipsi, an operator of body space is meant to be one, and refused.
+        """
+        if not isinstance(value, Node):
+            return False
+        is_operator = value.source is BODY and value.target is BODY
+        if not is_operator:
+            return value.source is not None
+        try:
+            letter[value]
+        except SpaceError:
+            return self.names.notation is not None
+        return False
 
     def function(self, token: Token) -> Part:
         """inv(A), sqrt(A), transpose(A), blockdiag(A)."""
@@ -505,11 +512,10 @@ class Parser(Stream):
             )
         if not opens_arguments(self.tokens, self.at):
             return part
-        is_of_points = letter.record.of == "points"
-        if is_of_points and (at_tip := self.at_tip(part)) is not None:
+        if is_of_points(letter) and (at_tip := self.at_tip(part)) is not None:
             return at_tip
         given, end = Arguments(self.text, self.tokens).listed(self.at + 1, ")")
-        if is_of_points and any(isinstance(x, (int, float)) for x in given):
+        if is_of_points(letter) and any(isinstance(x, (int, float)) for x in given):
             raise self.fail(
                 f"{token.text} is of points, which have no numbers: {token.text}(point('tool'))",
                 (token.start, self.tokens[end - 1].end),
@@ -574,61 +580,3 @@ class Parser(Stream):
         if self.is_sign("="):
             return "an equation has two sides: parse each by itself"
         return f"expected + - @ * or an operand, got `{shortened(self.here)}`"
-
-
-# -- the arithmetic of text ----------------------------------------------------------------
-
-
-def _has_elements(part: Part) -> bool:
-    """Whether a parenthesis right behind it may hold places: of a letter, also with exponents."""
-    if not part.name or part.element is not None or not isinstance(part.value, Node):
-        return False
-    return not part.value.is_scalar and not getattr(part.value, "arguments", ())
-
-
-def _is_of_points(node: Node) -> bool:
-    """Whether a node belongs to points: a letter of points, or what maps between these alone."""
-    is_letter = isinstance(node, Symbol) and node.record.of == "points"
-    return is_letter or {node.source, node.target} <= {POINTS, SCALAR}
-
-
-def _spelled(token: Token) -> str:
-    return token.value.text if token.value is not None else spell(token.text).text
-
-
-def _opens_bracket(value: object) -> bool:
-    return isinstance(value, Opener) or value == S
-
-
-def _is_scalar(value: object) -> bool:
-    return value.is_scalar if isinstance(value, Node) else isinstance(value, Number)
-
-
-def _compose(left: Any, right: Any) -> Any:
-    return (
-        matmul(left, right)
-        if isinstance(left, Node) or isinstance(right, Node)
-        else mul(left, right)
-    )
-
-
-def _times(left: Any, right: Any) -> Any:
-    try:
-        return left * right
-    except SpaceError as error:
-        if not isinstance(left, Node) or not isinstance(right, Node):
-            raise
-        advice = f"The adjoint has no blank before its star: {left}* {right}"
-        raise SpaceError(f"{error}\n  {advice}") from None
-
-
-def _side_by_side(left: Node | Number, right: Node) -> Node:
-    """left right: their product, also by a scalar."""
-    if not isinstance(left, Node):
-        return scale(left, right)
-    if (left.is_scalar and right.target is None) or (right.is_scalar and left.source is None):
-        return scale(left, right)
-    fits = left.source is right.target or None in (left.source, right.target)
-    if not fits and (left.is_scalar or right.is_scalar):
-        return scale(left, right)
-    return compose(left, right)
