@@ -105,6 +105,9 @@ class Names:
             for name in self.missing:
                 self._known.pop(name, None)
             self._known |= meanings(notation)
+        for name in own:
+            for blocks in ("(0)", "(k)"):  # of the paper's letter
+                self._known.pop(f"{spell(name).text}{blocks}", None)
         self._known |= {look: x for x in own.values() if (look := _look(x))}
         self._known |= {spell(name).text: value for name, value in own.items()}
         self._known |= own

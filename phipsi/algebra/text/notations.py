@@ -272,7 +272,8 @@ class _Writer:
             )
         if letter.record.alphabet is PAPERS and letter.record.look in self.taken:
             return Symbol(*what, letter.arguments)
-        if self.notation is not None and letter.record.of == "joint":
+        is_pick_off = letter.record.of == "joint" and letter.record.alphabet is PAPERS
+        if self.notation is not None and is_pick_off:
             return _numbered_by_machine(letter)
         return letter
 

@@ -21,6 +21,7 @@ from functools import reduce
 from operator import add, sub, truediv
 from typing import Any
 
+from phipsi.algebra.alphabet import PAPERS
 from phipsi.algebra.elements import element, inverse_element, is_ambiguous
 from phipsi.algebra.node import (
     Identity,
@@ -540,7 +541,8 @@ class Parser(Stream):
                 )
         inside = tokens_between(self.text, power.value.begin, power.value.end)
         given = () if is_any_joint else Arguments(self.text, inside).listed(0, "end")[0]
-        given = (*self.counted(given[:1], power.span), *given[1:])
+        if letter.record.alphabet is PAPERS:  # at(2) is ours: it counts as the machine does
+            given = (*self.counted(given[:1], power.span), *given[1:])
         end = power.end
         is_run = self.token.kind == "name" and self.token.text.startswith("_")
         if self.is_sign("_") or is_run:
