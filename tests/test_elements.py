@@ -49,6 +49,9 @@ TEXTS = {
     "D(3)^{1/2}": at_joint(3) @ D.sqrt @ at_joint(3),
     "D^{-1/2}(3)": at_joint(3) @ D.sqrt.inv @ at_joint(3),
     "D(3)^{-*}": (at_joint(3) @ D.inv @ at_joint(3)).T,
+    "D(3)*^-1": at_joint(3) @ D.T.inv @ at_joint(3),
+    "D*(3)^-1": at_joint(3) @ D.T.inv @ at_joint(3),
+    "((at_joint(3) D at_joint(3))*)^-1": (at_joint(3) @ D @ at_joint(3)).T.inv,
     "Mass^-1(1, 2)": at_joint(1) @ Mass.inv @ at_joint(2),
     "Mass(1, 1)^-1": at_joint(1) @ blockdiag(Mass).inv @ at_joint(1),
     "M(2)^2": at(2) @ M @ at(2) @ at(2) @ M @ at(2),
@@ -117,6 +120,8 @@ def test_elements_are_explained():
     ("text", "kind", "message"),
     [
         ("phi(i, j)", pp.InputError, "a body of an element stands in quotes, or is a number"),
+        ("phi(k+1, k)", pp.InputError, "a body of an element stands in quotes, or is a number"),
+        ("J(k-1)", pp.InputError, "a body, a frame or a joint stands in quotes"),
         ("phi(2)", pp.SpaceError, "an element of `phi` has 2 places, got 1"),
         ("V(1, 2)", pp.SpaceError, "an element of `V` has 1 places, got 2"),
         ("gravity(1)", pp.SpaceError, "`gravity` has no elements by bodies"),

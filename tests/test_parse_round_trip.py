@@ -52,6 +52,7 @@ DELICATE = [
     *(HH(2), HH(-2), HH_delta("elbow", 1), at(2) @ f, at(-1) @ f, at_joint(-1) @ BIAS_FREE),
     *(at(-2) @ phi @ at(-1), at(2) @ phi @ at(1), at("a") @ phi @ at("b"), at(-1) @ phi @ at(0)),
     *(at_joint(2) @ D.inv @ at_joint(2), at_joint(-2) @ D.sqrt.inv @ at_joint(-2)),
+    *((at_joint(2) @ D @ at_joint(2)).T.inv, (at_joint(-2) @ D @ at_joint(-2)).T.sqrt.inv),
     *((at_joint(2) @ D @ at_joint(2)).inv, (at_joint(-2) @ D @ at_joint(-2)).inv),
     *(
         (at(1) @ phi @ at(2)).T,

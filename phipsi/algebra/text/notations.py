@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from phipsi.algebra.alphabet import PAPERS
 from phipsi.algebra.elements import ELEMENTS, read_element
-from phipsi.algebra.node import Bracket, Inverse, Node, Product, Root, Symbol, compose
+from phipsi.algebra.node import Bracket, Inverse, Node, Product, Root, Symbol, Transpose, compose
 from phipsi.algebra.text.spelling import spell
 from phipsi.errors import InputError, name_choices
 
@@ -218,7 +218,7 @@ class _Writer:
         if isinstance(node, Product):
             return [x.node for x in self._runs(node.factors) if not x.is_done]
         if _is_raised_element(node):
-            return self._needed(node.children[0])
+            return self._needed(_without_star(node.children[0])[0])
         return list(node.children)
 
     def _rewritten(self, node: Node, done: dict[Node, Node]) -> Node:
@@ -228,8 +228,9 @@ class _Writer:
             factors = self._factors(node, done)
             return reduce(compose, factors if self.notation is None else _counted_from_tip(factors))
         if _is_raised_element(node):
-            factors = self._factors(node.children[0], done)
-            return node.rebuild((reduce(compose, map(_in_words, factors)),))
+            product, is_starred = _without_star(node.children[0])
+            words = reduce(compose, map(_in_words, self._factors(product, done)))
+            return node.rebuild((words.T if is_starred else words,))
         if isinstance(node, Bracket) and node.name == "cross":
             name = _spelling(node.children[0])
             is_other = name and (f"{name}_tilde" in self.taken or f"{name}_tilde" in PAPERS.letters)
@@ -374,11 +375,16 @@ def _is_own(letter: Symbol) -> bool:
     return letter.record.alphabet not in (PAPERS, ELEMENTS)
 
 
+def _without_star(node: Node) -> tuple[Node, bool]:
+    """What a star is of, and whether there is one."""
+    return (node.children[0], True) if isinstance(node, Transpose) else (node, False)
+
+
 def _is_raised_element(node: Node) -> bool:
     """Whether a node is (at(k) D at(k))^-1, and not the inverse of a block, D(k)^-1."""
     if not isinstance(node, (Inverse, Root)):
         return False
-    factors = node.children[0].factors
+    factors = _without_star(node.children[0])[0].factors
     found = (read_element(factors, 0, from_tip) for from_tip in (False, True))
     return any(x is not None and x.length == len(factors) for x in found)
 

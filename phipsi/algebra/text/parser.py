@@ -263,9 +263,8 @@ class Parser(Stream):
             block = element(value, places)
         except PhipsiError as error:
             raise failure(str(error), self.text, span, type(error)) from None
-        if star:
-            return self.nested(block.T, span, part.depth + 2)
-        return replace(self.nested(block, span, part.depth + 1), element=(value, places))
+        read = replace(self.nested(block, span, part.depth + 1), element=(value, places))
+        return self.suffixed(read, ("T",), span[1]) if star else read
 
     def counted(self, places: tuple, span: tuple[int, int]) -> tuple:
         """The places of an element as the machine counts bodies; k of a paper is -k."""
@@ -355,7 +354,8 @@ class Parser(Stream):
                     value = inverse_element(*whole, suffix)
                     whole = value.factors[1], whole[1]
                 else:
-                    value, whole = getattr(value, suffix), None
+                    value = getattr(value, suffix)
+                    whole = _starred(whole) if suffix == "T" else None
             except SpaceError as error:
                 raise failure(str(error), self.text, part.span, SpaceError) from None
             depth += 1
@@ -559,11 +559,13 @@ class Parser(Stream):
         return Part(letter(*given), token.start, end)
 
     def is_name_without_quotes(self) -> bool:
-        """Whether a name that means nothing stands alone in parentheses."""
+        """Whether a name that means nothing stands alone in parentheses, or as in k + 1."""
         if not self.is_sign("(") or self.tokens[self.at + 1].kind != "name":
             return False
-        name, closed = self.tokens[self.at + 1 : self.at + 3]
-        return closed.text in (")", ",") and not self.names.knows(name.text, name.value)
+        name, *rest = self.tokens[self.at + 1 : self.at + 5]
+        if len(rest) == 3 and rest[0].text in ("+", "-") and rest[1].kind == "number":
+            rest = rest[2:]
+        return rest[0].text in (")", ",") and not self.names.knows(name.text, name.value)
 
     # -- what is wrong -------------------------------------------------------------------
 
@@ -582,3 +584,8 @@ class Parser(Stream):
         if self.is_sign("="):
             return "an equation has two sides: parse each by itself"
         return f"expected + - @ * or an operand, got `{shortened(self.here)}`"
+
+
+def _starred(element: tuple[Node, tuple] | None) -> tuple[Node, tuple] | None:
+    """What the star of an element is an element of, and where."""
+    return None if element is None else (element[0].T, element[1][::-1])
