@@ -162,7 +162,7 @@ def test_points_on_the_world_do_not_move():
             "Valid names: 'joint1', 'joint2', 'link1', 'link2'",
         ),
         (HH(2), "no joint 2; expected a name or a number from 0 to 1"),
-        (HH(-1), "no joint -1; expected a name or a number from 0 to 1"),
+        (HH(-3), "no joint -3; expected a name or a number from 0 to 1"),
         (HH(True), "no joint True; expected a name or a number from 0 to 1"),
         (HH(1.5), "no joint 1.5; expected a name or a number from 0 to 1"),
         (HH(None), "no joint None; expected a name or a number from 0 to 1"),

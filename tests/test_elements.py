@@ -6,7 +6,25 @@ import pytest
 from symbols import assert_close
 
 import phipsi as pp
-from phipsi.operators import D, H, M, Omega, T, V, at, at_joint, beta, f, operator, phi, psi
+from phipsi.operators import (
+    HH,
+    C,
+    D,
+    H,
+    M,
+    Mass,
+    Omega,
+    T,
+    V,
+    at,
+    at_joint,
+    beta,
+    blockdiag,
+    f,
+    operator,
+    phi,
+    psi,
+)
 
 MACHINE = "forest"  # bodies 0, 1, 2 follow one another; 4 is in another tree
 
@@ -22,6 +40,23 @@ TEXTS = {
     "Ω(2, 1) M(1) V(1)": at(2) @ Omega @ at(1) @ at(1) @ M @ at(1) @ at(1) @ V,
     "at(0) f": at(0) @ f,
     "(M(2) + M)": at(2) @ M @ at(2) + M,
+    "D^-1(3)": at_joint(3) @ D.inv @ at_joint(3),
+    "D⁻¹(3)": at_joint(3) @ D.inv @ at_joint(3),
+    r"D^{-1}\left(3\right)": at_joint(3) @ D.inv @ at_joint(3),
+    "D(3)^-1": at_joint(3) @ D.inv @ at_joint(3),
+    "(D('a'))^{-1}": at_joint("a") @ D.inv @ at_joint("a"),
+    "inv(D(3))": at_joint(3) @ D.inv @ at_joint(3),
+    "D(3)^{1/2}": at_joint(3) @ D.sqrt @ at_joint(3),
+    "D^{-1/2}(3)": at_joint(3) @ D.sqrt.inv @ at_joint(3),
+    "D(3)^{-*}": (at_joint(3) @ D.inv @ at_joint(3)).T,
+    "D(3)*^-1": at_joint(3) @ D.T.inv @ at_joint(3),
+    "D*(3)^-1": at_joint(3) @ D.T.inv @ at_joint(3),
+    "((at_joint(3) D at_joint(3))*)^-1": (at_joint(3) @ D @ at_joint(3)).T.inv,
+    "Mass^-1(1, 2)": at_joint(1) @ Mass.inv @ at_joint(2),
+    "Mass(1, 1)^-1": at_joint(1) @ blockdiag(Mass).inv @ at_joint(1),
+    "M(2)^2": at(2) @ M @ at(2) @ at(2) @ M @ at(2),
+    "(at_joint(3) D at_joint(3))^-1": (at_joint(3) @ D @ at_joint(3)).inv,
+    "at(-1) phi at(-2)": at(-1) @ phi @ at(-2),
 }
 
 
@@ -85,9 +120,21 @@ def test_elements_are_explained():
     ("text", "kind", "message"),
     [
         ("phi(i, j)", pp.InputError, "a body of an element stands in quotes, or is a number"),
+        ("phi(k+1, k)", pp.InputError, "a body of an element stands in quotes, or is a number"),
+        ("J(k-1)", pp.InputError, "a body, a frame or a joint stands in quotes"),
         ("phi(2)", pp.SpaceError, "an element of `phi` has 2 places, got 1"),
         ("V(1, 2)", pp.SpaceError, "an element of `V` has 1 places, got 2"),
         ("gravity(1)", pp.SpaceError, "`gravity` has no elements by bodies"),
+        ("phi(-1, 0)", pp.InputError, "no body has the number -1: bodies of elements go by"),
+        ("phi(1.5, 0)", pp.InputError, "no body has the number 1.5"),
+        ("phi('a', (1, 2))", pp.InputError, r"no body \(1, 2\) for an element of `phi`"),
+        ("phi^-1(2, 1)", pp.InputError, r"could be the inverse of phi\(2, 1\), or an element of"),
+        ("phi(2, 1)^-1", pp.SpaceError, "off the diagonal has no inverse here"),
+        ("Mass(2, 1)^{1/2}", pp.SpaceError, "off the diagonal has no square root here"),
+        ("H(1)^-1", pp.SpaceError, "cannot invert"),
+        ("D^{-1}(k)", pp.InputError, "a body of an element stands in quotes, or is a number"),
+        ("D^-1 (3)", pp.InputError, "a number stands before what it multiplies"),
+        ("J(0)", pp.InputError, r"J is of points, which have no numbers: J\(point\('tool'\)\)"),
     ],
 )
 def test_what_is_no_element_is_refused(text, kind, message):
@@ -102,3 +149,45 @@ def test_bodies_that_are_not_there_are_refused(state):
             pp.as_matrix(model, element, q)
     A = operator("A", "body", "body")
     assert pp.parse("A(2)", symbols=[A]) == at(2) @ A @ at(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "notation", "message"),
+    [
+        ("φ(1,0)", "003", "0 is the tip in 003, no body: bodies of elements go by"),
+        ("a(0)", "001", r"0 is the tip in 001, a point and no body.*B\* V is the tip's velocity"),
+        ("φ(-1,2)", "001", "no body has the number -1"),
+        (r"\mathbb{H}^{0}", "000", "0 is the tip in 000"),
+    ],
+)
+def test_numbers_that_a_paper_does_not_have_are_refused(text, notation, message):
+    with pytest.raises(pp.InputError, match=message):
+        pp.parse(text, notation=notation)
+
+
+def test_numbers_of_a_paper_count_from_the_tip_and_names_are_names():
+    assert pp.parse("φ(2,1)", notation="003") == at(-2) @ phi @ at(-1)
+    assert pp.parse("φ('arm','hand')", notation="003") == at("arm") @ phi @ at("hand")
+    assert pp.parse(r"\mathbb{H}^2", notation="000") == HH(-2)
+    assert pp.parse("HH(2) at(2)", notation="000") == HH(2) @ at(2)
+    assert (at(-2) @ phi @ at(-1)).latex(notation="001") == r"\phi\left(2, 1\right)"
+    assert (at(-2) @ phi @ at(-1)).unicode() == "at(-2) φ at(-1)"
+    assert (at(2) @ phi @ at(1)).unicode(notation="001") == "at(2) φ at(1)"
+    assert (at_joint(-1) @ (T - C)).unicode(notation="002") == "T̂(1)"
+
+
+@pytest.mark.parametrize("unroll", [True, False])
+def test_numbers_below_zero_count_from_the_end(state, unroll):
+    model, q, v = state
+    n = len(model.bodies)
+    for below, above in (
+        (at(-1) @ V, at(n - 1) @ V),
+        (at(-n) @ phi @ at(2 - n), at(0) @ phi @ at(2)),
+        (HH(-2) @ V, HH(n - 2) @ V),
+    ):
+        assert_close(*(pp.as_matrix(model, x, q, v) for x in (below, above)), scale=1.0)
+        found = pp.compile(model, [below, above], unroll=unroll)
+        arguments = (q, v)[: len(found.inputs)]
+        assert_close(*found(*arguments), scale=1.0)
+    with pytest.raises(pp.InputError, match=f"no joint {-n - 1}"):
+        pp.as_matrix(model, at(-n - 1), q)

@@ -55,25 +55,43 @@ def parse(
 
     if isinstance(text, str):
         _refuse_daggers(text)
+    names = Names(symbols, alphabet, notation)
     try:
-        return Parser(text, Names(symbols, alphabet, notation)).whole()
+        return Parser(text, names).whole()
     except SpaceError as error:
+        message = str(error)
         for pattern, hint in HINTS:
             if re.search(pattern, text):
-                raise SpaceError(f"{error}\n  {hint}") from None
+                raise SpaceError(f"{message}\n  {hint}") from None
+        for pattern, letter, hint in MISFITS:
+            if letter not in names.own and re.search(pattern, message):
+                raise SpaceError(f"{message}\n  {hint}") from None
         raise
 
 
+_MASS = "M is the inertia of each body; the mass matrix is Mass, its inverse Mass^-1."
 # What somebody meant where operators do not fit, by what stands in the text.
 HINTS = [
     (r"\btau\b(?!_bar)|τ(?!̄)", "Joint forces are T here; tau is G H."),
     (
         r"(?<![A-Za-z_{])M\s*(?:\^\s*\{?\s*[-−]|⁻¹|\.inv|\^\(-)|inv\(\s*M\s*\)",
-        "M is the inertia of each body; the mass matrix is Mass, its inverse Mass^-1.",
+        _MASS,
     ),
     (
         r"(?<![A-Za-z_])T\s*(?:['′]|\^\s*\{?\s*(?:['′]|\\prime))",
         "T' is the adjoint of T; the bias-free torques T' of a paper need notation=\"001\".",
+    ),
+]
+# The same, by what the error says; unless the letter is the user's.
+MISFITS = [
+    (r"^cannot compose M @ .*\n.* a vector of joint space", "M", _MASS),
+    (r"\n  `M` maps body space.*; `.*` maps joint space to joint space", "M", _MASS),
+    (r"\n  `.*` maps joint space to joint space; `M` maps body space", "M", _MASS),
+    (
+        r"^cannot compose C @ (?:beta|beta_dot) in",
+        "C",
+        "C is the whole bias, a vector: Coriolis, gyroscopic and gravity forces; C(q, v) v of "
+        "textbooks is part of it.",
     ),
 ]
 

@@ -321,7 +321,11 @@ def _pick_off(m: DenseMachine, i: int, axis: int, bodies: range) -> np.ndarray:
 
 
 def joint_axis(model: Model, *joint_and_axis: Any) -> tuple[int, int]:
-    """A joint's number from its name or number, and one of its speeds, by default the first."""
+    """A joint's number from its name or number, and one of its speeds, by default the first.
+
+    A number below zero counts from the end, as in Python: -k is joint k of the papers, which
+    number from the tip.
+    """
     if len(joint_and_axis) not in (1, 2):
         raise InputError(
             "HH, HH_s, HH_delta and Gamma_delta belong to a joint and one of its speeds, at and "
@@ -330,6 +334,8 @@ def joint_axis(model: Model, *joint_and_axis: Any) -> tuple[int, int]:
     joint, axis = (*joint_and_axis, 0)[:2]
     n = len(model.joints)
     i = model.index(joint) if isinstance(joint, str) else joint
+    if _is_index(i, n, first=-n) and i < 0:
+        i += n
     if not _is_index(i, n):
         raise InputError(f"no joint {joint!r}; expected a name or a number from 0 to {n - 1}")
     speeds = model.joints[i].kind.nv
@@ -341,8 +347,8 @@ def joint_axis(model: Model, *joint_and_axis: Any) -> tuple[int, int]:
     return int(i), int(axis)
 
 
-def _is_index(i: Any, n: int) -> bool:
-    return isinstance(i, (int, np.integer)) and not isinstance(i, bool) and bool(0 <= i < n)
+def _is_index(i: Any, n: int, first: int = 0) -> bool:
+    return isinstance(i, (int, np.integer)) and not isinstance(i, bool) and bool(first <= i < n)
 
 
 # -- vectors ---------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def in_latex(argument: object) -> str:
         return f"\\text{{{escape(argument)}}}"
     if type(argument) is tuple:
         return f"({', '.join(map(in_latex, argument))})"
-    if type(argument) in (int, float):
+    if isinstance(argument, (int, float)) and not isinstance(argument, bool):
         return repr(argument)
     if (form := WRITTEN.get(type(argument))) is None:
         return f"\\text{{{escape(repr(argument))}}}"

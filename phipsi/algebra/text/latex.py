@@ -33,8 +33,8 @@ class _Latex(Notation):
             return f"{name}^{{{','.join(written)}}}"
         return f"{name}\\left({', '.join(written)}\\right)"
 
-    def element(self, letter: Symbol, places: tuple) -> str:
-        return f"{self.letter(letter)}\\left({', '.join(map(arguments.in_latex, places))}\\right)"
+    def places(self, places: tuple) -> str:
+        return f"\\left({', '.join(map(arguments.in_latex, places))}\\right)"
 
     def multiple(self, number: int | float, operand: Node) -> str:
         between = self.times if isinstance(operand, Product) else " "
@@ -51,6 +51,8 @@ class _Latex(Notation):
     def brackets(self, name: str) -> tuple[str, str]:
         if name == "cross":
             return r"\widetilde{", "}"
+        if name == "cross[]":  # a tilde would be read as something else
+            return r"\operatorname{cross}\left[", r"\right]"
         return f"\\mathcal{{{name}}}\\left[", r"\right]"
 
     def _begins_with_number(self, node: Node) -> bool:

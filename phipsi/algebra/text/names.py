@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from phipsi.algebra.alphabet import letters_in
+from phipsi.algebra.alphabet import PAPERS, letters_in
 from phipsi.algebra.elements import ELEMENTS
 from phipsi.algebra.node import Bracket, Identity, Node, Opener, Symbol
 from phipsi.algebra.own import ArticulatedLetter, CallableLetter
 from phipsi.algebra.spaces import BODY
 from phipsi.algebra.text.notations import MISSING, checked_notation, meanings
 from phipsi.algebra.text.place import shortened
-from phipsi.algebra.text.spelling import Spelled, spell
+from phipsi.algebra.text.spelling import Spelled, spell, with_digits_below
 from phipsi.errors import InputError, name_choices
 
 LONGEST_RUN = 80  # signs of letters without a blank
@@ -81,6 +81,7 @@ class Names:
 
     Attributes:
         own: the user's, by name.
+        missing: what the paper of the notation means by names that have no letter here.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Names:
         notation: str | None = None,
     ):
         self.notation = notation = checked_notation(notation)
+        self.missing = MISSING.get(notation or "", {})
         own = dict(_named(symbols))
         letters = letters_in(ELEMENTS.name, *(() if alphabet is None else (alphabet,)))
         self.own, self._letters = own, letters
@@ -100,12 +102,20 @@ class Names:
             self._known |= {look: letter for look in looks if look}
         self._known |= letters
         if notation is not None:
-            for name in MISSING.get(notation, ()):
-                del self._known[name]
+            for name in self.missing:
+                self._known.pop(name, None)
             self._known |= meanings(notation)
+        for name in own:
+            for blocks in ("(0)", "(k)"):  # of the paper's letter
+                self._known.pop(f"{spell(name).text}{blocks}", None)
+        self._known |= {look: x for x in own.values() if (look := _look(x))}
         self._known |= {spell(name).text: value for name, value in own.items()}
         self._known |= own
         self._longest = max(map(len, self._known))
+        self._printed: dict[str, list[str]] = {}  # names by how they are read in LaTeX
+        for name in self._known:
+            if (printed := with_digits_below(name)) != name:
+                self._printed.setdefault(printed, []).append(name)
 
     def find(self, written: str, spelled: Spelled | None = None) -> list[Found]:
         """The letters in a run, one after the other.
@@ -124,14 +134,19 @@ class Names:
                 return [Found(written, self.own[written], 0, len(written))]
             spelled = spell(written)
         whole = spelled.text
-        matches = dict.fromkeys(name for name in _readings(whole) if name in self._known)
+        readings = [*_readings(whole), *self._printed.get(whole, ())]
+        matches = dict.fromkeys(name for name in readings if name in self._known)
         if len(matches) > 1:
             raise NotALetterError(f"{written!r} could be {' or '.join(map(repr, matches))}")
         if matches:
             (name,) = matches
             return [Found(name, self._known[name], 0, len(written))]
         base = whole.removesuffix("_tilde")
-        if base != whole and (value := self.with_tilde(base, self._known.get(base))) is not None:
+        if (
+            base != whole
+            and whole not in self.missing
+            and (value := self.with_tilde(base, self._known.get(base))) is not None
+        ):
             return [Found(whole, value, 0, len(written))]
         return self._apart(written, spelled)
 
@@ -148,6 +163,8 @@ class Names:
 
     def with_prime(self, name: str) -> Node | None:
         """What a letter with a prime is in this notation: T'; None where a prime is the adjoint."""
+        if name in self.own:
+            return None
         found = self._known.get(f"{name}'")
         return found if isinstance(found, Node) else None
 
@@ -156,6 +173,8 @@ class Names:
         found = self._known.get(f"{name}_tilde")
         if isinstance(found, Node):
             return found
+        if f"{name}_tilde" in self.missing:
+            return None
         is_vector = isinstance(value, Node) and value.is_vector and value.target is BODY
         return Bracket("cross", value) if is_vector else None  # type: ignore[arg-type]
 
@@ -189,13 +208,18 @@ class Names:
 
     def _no_letter(self, written: str, text: str) -> str:
         name = shortened(written)
-        missing = MISSING.get(self.notation or "", {})
-        if text in missing:
-            return f"no letter {name!r} here; {missing[text]}"
+        if text in self.missing:
+            return f"no letter {name!r} here; {self.missing[text]}"
         if text in ADVICE:
             return f"no letter {name!r}; {ADVICE[text]}, or pass your own by symbols=[...]"
         valid = list(dict.fromkeys([*self.own, *self._letters, *FUNCTIONS]))
         return f"no letter {name!r}; {name_choices(text, valid)}. Pass your own by symbols=[...]"
+
+
+def _look(value: Node) -> str:
+    """How a letter of the user's is printed, where this is not its name."""
+    is_own = isinstance(value, Symbol) and value.record.alphabet not in (PAPERS, ELEMENTS)
+    return value.record.look if is_own else ""  # type: ignore[attr-defined]
 
 
 def _named(symbols: Mapping[str, Node] | Iterable[Symbol]) -> Iterator[tuple[str, Node]]:

@@ -14,49 +14,55 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from operator import add, matmul, mul, sub, truediv
+from dataclasses import replace
+from functools import reduce
+from operator import add, sub, truediv
 from typing import Any
 
-from phipsi.algebra.elements import element
+from phipsi.algebra.alphabet import PAPERS
+from phipsi.algebra.elements import element, inverse_element, is_ambiguous
 from phipsi.algebra.node import (
+    Identity,
     Node,
-    Opener,
     Product,
     Sum,
-    Symbol,
     Transpose,
     compose,
     scale,
 )
-from phipsi.algebra.operators import S, blockdiag, f, f0
+from phipsi.algebra.operators import blockdiag, f, f0
+from phipsi.algebra.spaces import BODY
 from phipsi.algebra.text.arguments import Arguments, opens_arguments
 from phipsi.algebra.text.commands import Reader
 from phipsi.algebra.text.names import Names, is_articulated, is_pick_off, takes_arguments
+from phipsi.algebra.text.parts import (
+    Number,
+    Part,
+    compose_or_multiply,
+    has_elements,
+    is_of_points,
+    is_scalar,
+    multiply,
+    opens_bracket,
+    side_by_side,
+    spelled_out,
+)
 from phipsi.algebra.text.place import failure, shortened
 from phipsi.algebra.text.stream import Stream
 from phipsi.algebra.text.tokens import DEEPEST, MOST, Token, tokens_between
-from phipsi.errors import InputError, SpaceError
+from phipsi.errors import InputError, PhipsiError, SpaceError
 
-Number = int | float
 PRIMES = ("'", "′", "\\prime")
+LONGEST_POWER = 5  # digits
+STATE = {"theta", "q"}  # arguments of letters that are none, (θ, θ̇); no letter is called so
+RATES = {"theta_dot", "theta_ddot", "beta", "beta_dot", "q_dot", "q_ddot", "v", "t"}
+COUNTED = (
+    "bodies of elements go by their names, or by numbers, from 0 with parents first; in the "
+    "notation of a paper from 1 at the tip"
+)
 CLOSING = {"(": ")", "[": "]", "{": "}"}
-
-
-@dataclass(frozen=True)
-class Part:
-    """An operand that was read, where it stands, how deep it is nested, the letter that it is."""
-
-    value: Node | Number
-    start: int
-    end: int
-    depth: int = 1
-    name: str = ""
-
-    @property
-    def span(self) -> tuple[int, int]:
-        return self.start, self.end
 
 
 class Parser(Stream):
@@ -66,6 +72,7 @@ class Parser(Stream):
         super().__init__(text, names)
         self.open = 0  # brackets around what is read
         self.any_joint = ""  # the index of a joint that is not named: i
+        self.factors: set[int] = set()  # where brackets begin that hold a factor, no inertia
 
     # -- sums and products ---------------------------------------------------------------
 
@@ -91,17 +98,17 @@ class Parser(Stream):
         while True:
             if self.is_sign("@"):
                 self.take()
-                left = self.join(_compose, left, self.signed(), Product)
+                left = self.join(compose_or_multiply, left, self.signed(), Product)
             elif self.is_sign("*", "·"):
                 self.take()
-                left = self.join(_times, left, self.signed())
+                left = self.join(multiply, left, self.signed())
             elif self.is_sign("/"):
                 self.take()
                 left = self.join(truediv, left, self.divisor())
                 if self.token.starts_operand:
                     left = self.beside(left)
             elif self.token.starts_operand and self.token.thin:
-                left = self.join(_times, left, self.product())
+                left = self.join(multiply, left, self.product())
             else:
                 return left
 
@@ -117,7 +124,7 @@ class Parser(Stream):
     def product(self) -> Part:
         left = self.operand()
         while self.token.starts_operand:
-            if self.token.thin and _is_scalar(left.value):
+            if self.token.thin and is_scalar(left.value):
                 break
             left = self.beside(left)
         return left
@@ -127,7 +134,7 @@ class Parser(Stream):
         right = self.operand()
         if not isinstance(right.value, Node):
             raise self.fail("a number stands before what it multiplies", right.span)
-        return self.join(_side_by_side, left, right, Product)
+        return self.join(side_by_side, left, right, Product)
 
     def divisor(self) -> Part:
         if self.token.kind != "number":
@@ -171,8 +178,8 @@ class Parser(Stream):
     def operand(self) -> Part:
         part = self.primary()
         while True:
-            if self.is_sign("'") and (primed := self.names.with_prime(part.name)) is not None:
-                part = Part(primed, part.start, self.take().end)
+            if self.is_sign("'") and (primed := self.primed(part)) is not None:
+                part = replace(primed, end=self.take().end)
             elif self.is_sign("'") or (self.is_sign("*") and self.star_is_adjoint(part)):
                 part = self.suffixed(part, ("T",), self.take().end)
             elif self.token.kind == "power":
@@ -182,31 +189,94 @@ class Parser(Stream):
                 part = self.suffixed(part, self.attribute(), self.tokens[self.at - 1].end)
             elif self.is_sign("~"):
                 part = self.with_tilde(part, self.take().end)
-            elif self.is_sign("(") and not self.token.blank and _has_elements(part.value):
+            elif part.name and (end := self.end_of_state()):
+                self.at = end
+                part = replace(part, end=self.tokens[self.at - 1].end)
+            elif self.is_sign("(") and not self.token.blank and has_elements(part):
                 if self.is_name_without_quotes():
                     raise self.fail(
                         "a body of an element stands in quotes, or is a number: "
-                        f"{part.value}('elbow', 'hand'), {part.value}(2, 1)",
+                        f"{part.name}('elbow', 'hand'), {part.name}(2, 1)",
                         self.tokens[self.at + 1].span,
                     )
                 if not opens_arguments(self.tokens, self.at):
                     return part
-                part = self.element(part)
+                part = self.at_tip(part) or self.element(part)
             else:
                 return part
 
+    def primed(self, part: Part) -> Part | None:
+        """T', where the prime is part of the name."""
+        primed = self.names.with_prime(part.name) if part.is_bare else None
+        return None if primed is None else replace(part, value=primed, name=f"{part.name}'")
+
+    def end_of_state(self) -> int | None:
+        """Behind arguments that only say that a letter depends on the state: (θ, θ̇), (q, v)."""
+        at, end = self.at + 1, None
+        while self.is_sign("(") and end is None and self.tokens[at].kind == "name":
+            word = spelled_out(self.tokens[at])
+            known = STATE if at == self.at + 1 else STATE | RATES
+            closed = self.tokens[at + 1]
+            if word not in known or word in self.names.own or closed.text not in (",", ")"):
+                return None
+            at += 2
+            end = at if closed.text == ")" else None
+        return end
+
+    def at_tip(self, part: Part) -> Part | None:
+        """V(0), Λ(0) of a paper: at the tip; None for other elements."""
+        if self.names.notation is None or not self.is_zero_in_parentheses():
+            return None
+        value = self.names.known(f"{part.name}(0)") if part.is_bare else None
+        assert isinstance(part.value, Node)
+        if not isinstance(value, Node) and not is_of_points(part.value):
+            paper = self.names.notation
+            raise self.fail(
+                f"0 is the tip in {paper}, a point and no body; bodies count from 1 there, from "
+                "the tip. B carries forces of points to their bodies, B* V is the tip's velocity",
+                self.tokens[self.at + 1].span,
+            )
+        self.at += 3
+        whole = part.value if value is None else value
+        return Part(whole, part.start, self.tokens[self.at - 1].end)  # type: ignore[arg-type]
+
     def element(self, part: Part) -> Part:
         """phi(2, 1), V('elbow'): one block; phi*(2, 1) is the star of phi(2, 1)."""
-        places, self.at = Arguments(self.text, self.tokens).listed(self.at + 1, ")")
-        span = part.start, self.tokens[self.at - 1].end
+        places, end = Arguments(self.text, self.tokens).listed(self.at + 1, ")")
+        span = part.start, self.tokens[end - 1].end
         value = part.value
+        if part.is_bare and isinstance(known := self.names.known(f"{part.name}(k)"), Node):
+            value = known
         assert isinstance(value, Node)
+        star = isinstance(value, Transpose)
+        value = value.children[0] if star else value
+        if is_ambiguous(value):
+            letter, given = value.children[0], ", ".join(map(repr, places))
+            raise self.fail(
+                f"this could be the inverse of {letter}({given}), or an element of {letter}^-1; "
+                "write the second as at(i) ... at(j)",
+                span,
+            )
+        places = self.counted(places, span)
+        self.at = end
         try:
-            if isinstance(value, Transpose):
-                return self.nested(element(value.children[0], places).T, span, part.depth + 2)
-            return self.nested(element(value, places), span, part.depth + 1)
-        except SpaceError as error:
-            raise failure(str(error), self.text, span, SpaceError) from None
+            block = element(value, places)
+        except PhipsiError as error:
+            raise failure(str(error), self.text, span, type(error)) from None
+        read = replace(self.nested(block, span, part.depth + 1), element=(value, places))
+        return self.suffixed(read, ("T",), span[1]) if star else read
+
+    def counted(self, places: tuple, span: tuple[int, int]) -> tuple:
+        """The places of an element as the machine counts bodies; k of a paper is -k."""
+        for place in places:
+            is_number = isinstance(place, (int, float))
+            if is_number and (type(place) is not int or place < 0):
+                raise self.fail(f"no body has the number {place}: {COUNTED}", span)
+        if self.names.notation is None:
+            return places
+        if 0 in places:
+            raise self.fail(f"0 is the tip in {self.names.notation}, no body: {COUNTED}", span)
+        return tuple(-x if isinstance(x, int) else x for x in places)
 
     def star_is_adjoint(self, part: Part) -> bool:
         """Whether the star behind an operand is its adjoint, and no multiplication.
@@ -224,7 +294,7 @@ class Parser(Stream):
         if after.blank:
             return True
         after = self.resolve(self.at + 1)
-        if not part.value.is_scalar and after.kind == "letter" and _is_scalar(after.value):
+        if not part.value.is_scalar and after.kind == "letter" and is_scalar(after.value):
             here = self.text[part.start : after.end]
             before, behind = self.text[part.start : part.end], self.text[after.start : after.end]
             raise self.fail(
@@ -242,13 +312,34 @@ class Parser(Stream):
     def powered(self, part: Part) -> Part:
         token = self.take()
         above = self.text[token.value.begin : token.value.end].strip()
-        if above in PRIMES and (primed := self.names.with_prime(part.name)) is not None:
-            return Part(primed, part.start, token.end)
+        if above in PRIMES and (primed := self.primed(part)) is not None:
+            return replace(primed, end=token.end)
         if token.value.suffixes is not None:
             return self.suffixed(part, token.value.suffixes, token.end)
-        if above == "2":
-            return self.suffixed(part, ("power",), token.end)
-        raise self.fail("expected one of the exponents -1, *, T, 1/2, -1/2", token.span)
+        number = unicodedata.normalize("NFKD", above)
+        if number.isdecimal():
+            return self.multiplied(part, number, token)
+        raise self.fail("expected one of the exponents -1, *, T, 1/2, -1/2, 2, 3", token.span)
+
+    def multiplied(self, part: Part, exponent: str, token: Token) -> Part:
+        """A^2 = A A; A^0 = I."""
+        value, span = part.value, (part.start, token.end)
+        if not isinstance(value, Node):
+            raise self.fail("a number has no power here", part.span)
+        if not value.is_square:
+            try:
+                value**2
+            except SpaceError as error:
+                raise failure(str(error), self.text, part.span, SpaceError) from None
+        count = int(exponent) if len(exponent) < LONGEST_POWER else MOST + 1
+        if count * len(value.factors) > MOST:
+            raise self.fail(f"more than {MOST} terms or factors side by side", span)
+        if count == 0 and value.is_scalar:
+            raise self.fail("a scalar to the power 0 is the number 1; write 1", span)
+        times = scale if value.is_scalar else compose
+        power = reduce(times, [value] * count) if count else Identity()
+        depth = part.depth + (count if value.is_scalar else 1)
+        return self.nested(power, span, depth)
 
     def suffixed(self, part: Part, suffixes: tuple[str, ...], end: int) -> Part:
         """Adjoint, inverse and root of an operand, one after the other."""
@@ -256,19 +347,28 @@ class Parser(Stream):
         depth = part.depth
         if not isinstance(value, Node):
             raise self.fail("a number has no adjoint, inverse or root here", part.span)
+        whole = part.element  # an inverse of an element is that of its block
         for suffix in suffixes:
             try:
-                value = value**2 if suffix == "power" else getattr(value, suffix)
+                if whole is not None and suffix != "T" and whole[0].is_square:
+                    value = inverse_element(*whole, suffix)
+                    whole = value.factors[1], whole[1]
+                else:
+                    value = getattr(value, suffix)
+                    whole = _starred(whole) if suffix == "T" else None
             except SpaceError as error:
                 raise failure(str(error), self.text, part.span, SpaceError) from None
             depth += 1
-        return self.nested(value, (part.start, end), depth)
+        raised = self.nested(value, (part.start, end), depth)
+        return replace(raised, name=part.name, element=whole)
 
     def with_tilde(self, part: Part, end: int) -> Part:
         """phi~ is phi_tilde, V~ is cross[V]."""
         value = self.names.with_tilde(part.name, part.value)
         if value is None:
-            raise self.fail("phi and psi take a tilde, and vectors of body space", part.span)
+            advice = self.names.missing.get(f"{part.name}_tilde")
+            advice = advice or "phi and psi take a tilde, and vectors of body space"
+            raise self.fail(advice, part.span)
         return self.nested(value, (part.start, end), part.depth + 1)
 
     def primary(self) -> Part:
@@ -307,7 +407,7 @@ class Parser(Stream):
             raise self.fail(f"more than {DEEPEST} brackets in one another")
         opened = self.take()
         self.open += 1
-        part = self.sum()
+        part = replace(self.sum(), is_bare=False)
         self.open -= 1
         if self.token.kind == "end":
             raise self.fail(f"this {opened.text} is never closed", opened.span)
@@ -322,23 +422,29 @@ class Parser(Stream):
         value = token.value
         if isinstance(value, str):
             return self.function(token)
-        if self.is_sign("[") and _opens_bracket(value):
+        if self.is_sign("[") and opens_bracket(value):
             inner = self.group()
             return self.made(value.__getitem__, token, inner)
-        if self.is_sign("[") and is_articulated(value) and not self.token.blank:
+        is_near = self.is_sign("[") and not self.token.blank
+        if is_near and is_articulated(value) and self.token.start not in self.factors:
             return self.of_inertia(token, value)
         if not isinstance(value, Node):
             advice = f"write {value.name}[x] with a vector x of body space"
             raise self.fail(f"{value.name} is no operator by itself; {advice}", token.span)
+        part = Part(value, *token.span, name=token.text, is_bare=True)
         if value == f and self.is_zero_in_parentheses():
             self.at += 3
             return Part(f0, token.start, self.tokens[self.at - 1].end)
-        if takes_arguments(value):
-            return self.with_arguments(token, value)
-        return Part(value, *token.span, name=token.text)
+        if takes_arguments(value) and self.end_of_state() is None:
+            return self.with_arguments(token, part)
+        return part
 
     def of_inertia(self, token: Token, letter: Any) -> Part:
-        """psi[M + M_a], D[M, N]: articulated letters of another inertia."""
+        """psi[M + M_a], D[M, N]: articulated letters of another inertia.
+
+        What is none is a factor: D[I + H phi K]* [002 (3.4)], psi[P a + b] [001 (67)].
+        """
+        begin = self.at
         opened = self.take()
         self.open += 1
         parts = [self.sum()]
@@ -350,7 +456,27 @@ class Parser(Stream):
             raise self.fail(f"{self.unexpected()}; {opened.text} is still open")
         inner = replace(parts[-1], start=parts[0].start, end=self.take().end)
         given = tuple(x.value for x in parts)
+        if len(parts) == 1 and self.is_factor(letter, inner.value):
+            self.factors.add(opened.start)
+            self.at = begin
+            return Part(letter, *token.span, name=token.text, is_bare=True)
         return self.made(lambda _: letter[given], token, inner)
+
+    def is_factor(self, letter: Any, value: Node | Number) -> bool:
+        """Whether what stands in brackets behind an articulated letter is no inertia.
+
+        In the notation of phipsi, an operator of body space is meant to be one, and refused.
+        """
+        if not isinstance(value, Node):
+            return False
+        is_operator = value.source is BODY and value.target is BODY
+        if not is_operator:
+            return value.source is not None
+        try:
+            letter[value]
+        except SpaceError:
+            return self.names.notation is not None
+        return False
 
     def function(self, token: Token) -> Part:
         """inv(A), sqrt(A), transpose(A), blockdiag(A)."""
@@ -375,8 +501,9 @@ class Parser(Stream):
         three = self.tokens[self.at : self.at + 3]
         return [token.text for token in three] == ["(", "0", ")"]
 
-    def with_arguments(self, token: Token, letter: Any) -> Part:
+    def with_arguments(self, token: Token, part: Part) -> Part:
         """B(point("tool")), HH("elbow", 1); a letter alone where no arguments follow."""
+        letter: Any = part.value
         if is_pick_off(letter) and self.token.kind == "power" and not self.token.value.suffixes:
             return self.with_index(token, letter)
         if self.is_name_without_quotes():
@@ -385,8 +512,16 @@ class Parser(Stream):
                 self.tokens[self.at + 1].span,
             )
         if not opens_arguments(self.tokens, self.at):
-            return Part(letter, *token.span, name=token.text)
-        given, self.at = Arguments(self.text, self.tokens).listed(self.at + 1, ")")
+            return part
+        if is_of_points(letter) and (at_tip := self.at_tip(part)) is not None:
+            return at_tip
+        given, end = Arguments(self.text, self.tokens).listed(self.at + 1, ")")
+        if is_of_points(letter) and any(isinstance(x, (int, float)) for x in given):
+            raise self.fail(
+                f"{token.text} is of points, which have no numbers: {token.text}(point('tool'))",
+                (token.start, self.tokens[end - 1].end),
+            )
+        self.at = end
         return Part(letter(*given), token.start, self.tokens[self.at - 1].end)
 
     def with_index(self, token: Token, letter: Any) -> Part:
@@ -406,6 +541,8 @@ class Parser(Stream):
                 )
         inside = tokens_between(self.text, power.value.begin, power.value.end)
         given = () if is_any_joint else Arguments(self.text, inside).listed(0, "end")[0]
+        if letter.record.alphabet is PAPERS:  # at(2) is ours: it counts as the machine does
+            given = (*self.counted(given[:1], power.span), *given[1:])
         end = power.end
         is_run = self.token.kind == "name" and self.token.text.startswith("_")
         if self.is_sign("_") or is_run:
@@ -422,11 +559,13 @@ class Parser(Stream):
         return Part(letter(*given), token.start, end)
 
     def is_name_without_quotes(self) -> bool:
-        """Whether a name that means nothing stands alone in parentheses."""
+        """Whether a name that means nothing stands alone in parentheses, or as in k + 1."""
         if not self.is_sign("(") or self.tokens[self.at + 1].kind != "name":
             return False
-        name, closed = self.tokens[self.at + 1 : self.at + 3]
-        return closed.text in (")", ",") and not self.names.knows(name.text, name.value)
+        name, *rest = self.tokens[self.at + 1 : self.at + 5]
+        if len(rest) == 3 and rest[0].text in ("+", "-") and rest[1].kind == "number":
+            rest = rest[2:]
+        return rest[0].text in (")", ",") and not self.names.knows(name.text, name.value)
 
     # -- what is wrong -------------------------------------------------------------------
 
@@ -447,48 +586,6 @@ class Parser(Stream):
         return f"expected + - @ * or an operand, got `{shortened(self.here)}`"
 
 
-# -- the arithmetic of text ----------------------------------------------------------------
-
-
-def _has_elements(value: object) -> bool:
-    """Whether a parenthesis right behind it may hold places: of a letter, or of its star."""
-    letter = value.children[0] if isinstance(value, Transpose) else value
-    return isinstance(letter, Symbol) and not letter.arguments and not letter.is_scalar
-
-
-def _opens_bracket(value: object) -> bool:
-    return isinstance(value, Opener) or value == S
-
-
-def _is_scalar(value: object) -> bool:
-    return value.is_scalar if isinstance(value, Node) else isinstance(value, Number)
-
-
-def _compose(left: Any, right: Any) -> Any:
-    return (
-        matmul(left, right)
-        if isinstance(left, Node) or isinstance(right, Node)
-        else mul(left, right)
-    )
-
-
-def _times(left: Any, right: Any) -> Any:
-    try:
-        return left * right
-    except SpaceError as error:
-        if not isinstance(left, Node) or not isinstance(right, Node):
-            raise
-        advice = f"The adjoint has no blank before its star: {left}* {right}"
-        raise SpaceError(f"{error}\n  {advice}") from None
-
-
-def _side_by_side(left: Node | Number, right: Node) -> Node:
-    """left right: their product, also by a scalar."""
-    if not isinstance(left, Node):
-        return scale(left, right)
-    if (left.is_scalar and right.target is None) or (right.is_scalar and left.source is None):
-        return scale(left, right)
-    fits = left.source is right.target or None in (left.source, right.target)
-    if not fits and (left.is_scalar or right.is_scalar):
-        return scale(left, right)
-    return compose(left, right)
+def _starred(element: tuple[Node, tuple] | None) -> tuple[Node, tuple] | None:
+    """What the star of an element is an element of, and where."""
+    return None if element is None else (element[0].T, element[1][::-1])

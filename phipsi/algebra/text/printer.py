@@ -56,8 +56,8 @@ class Notation(ABC):
     def letter(self, node: Symbol) -> str:
         """A letter and its arguments."""
 
-    def element(self, letter: Symbol, places: tuple) -> str:
-        """One block of an operator or of a vector."""
+    def places(self, places: tuple) -> str:
+        """Where the block of an operator or of a vector stands: (2, 1)."""
         raise AssertionError("a notation that has elements writes them")
 
     @abstractmethod
@@ -170,9 +170,8 @@ class Notation(ABC):
                 pieces += self.inside(factors[i], PRODUCT, leftmost=not i)
                 i += 1
             else:
-                letter, places, count = found
-                pieces.append(self.element(letter, places))
-                i += count
+                pieces += (found.letter, self.places(found.places))
+                i += found.length
         return pieces
 
     def _scaled(self, node: Scaled) -> Pieces:

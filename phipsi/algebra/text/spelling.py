@@ -140,6 +140,19 @@ def in_latex(name: str) -> str:
     return f"{text}_{{{','.join(map(_command, rest))}}}" if rest else text
 
 
+def with_digits_below(name: str) -> str:
+    """How a name is spelled that was printed in LaTeX, where the digits of its letter stand below.
+
+    >>> with_digits_below("A0_0"), with_digits_below("A1_dot"), with_digits_below("x_1")
+    ('A_0_0', 'A_dot_1', 'x_1')
+    """
+    base, accents, rest = _parts(name)
+    word, digits = _numbered(base)
+    if not digits or not (len(word) == 1 or word in COMMANDS):
+        return name
+    return "_".join((word, *accents, digits, *rest))
+
+
 def _parts(name: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Base, accents and subscripts of a name; no base where it has another form."""
     base, *rest = name.split("_")

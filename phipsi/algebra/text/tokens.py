@@ -147,7 +147,7 @@ def _token(text: str, place: int, was_operand: bool) -> Token | None:
     if is_sign_of_a_name(sign) and not is_below:
         return _name(text, place)
     if text.startswith("**", place):
-        raise failure("** is no sign here; powers are .inv, .sqrt", text, (place, place + 2))
+        raise failure("** is no sign here; powers are A^2, .inv, .sqrt", text, (place, place + 2))
     if sign in _SIGNS:
         return one("sign", sign)
     raise failure(f"the sign {sign!r} means nothing here", text, (place, place + 1))

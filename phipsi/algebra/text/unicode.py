@@ -40,8 +40,8 @@ class _Unicode(Notation):
             return name
         return f"{name}({', '.join(map(arguments.in_unicode, node.arguments))})"
 
-    def element(self, letter: Symbol, places: tuple) -> str:
-        return f"{self.letter(letter)}({', '.join(map(arguments.in_unicode, places))})"
+    def places(self, places: tuple) -> str:
+        return f"({', '.join(map(arguments.in_unicode, places))})"
 
     def multiple(self, number: int | float, operand: Node) -> str:
         sign, size = self.minus if number < 0 else "", abs(number)
@@ -55,7 +55,7 @@ class _Unicode(Notation):
         return *self.inside(operand, ATOM), SUFFIXES[node.suffix]
 
     def brackets(self, name: str) -> tuple[str, str]:
-        return f"{name}[", "]"
+        return f"{name.removesuffix('[]')}[", "]"
 
 
 _UNICODE = _Unicode()
