@@ -16,6 +16,7 @@ from math import prod
 
 from phipsi.backends.disk.identity import Parts
 from phipsi.backends.job import Changed, Computation, Job, Rollable, Shape
+from phipsi.backends.moves import Move
 from phipsi.graph.derive import forward, reverse
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.template_derivatives import Product, joint_rate
@@ -63,8 +64,8 @@ class Derivative(Changed):
 
     @property
     def rollable(self) -> Rollable | None:
-        """Of a derivative of a program; those of derivatives are unrolled."""
-        return (self.base, self.product) if isinstance(self.base, Job) else None
+        """Of a derivative of a program or of a move; those of derivatives are unrolled."""
+        return (self.base, self.product) if isinstance(self.base, (Job, Move)) else None
 
     def entries(self, graph: Graph, name: str, shape: Shape) -> list[Node]:
         """The inputs of a graph that an argument is."""
@@ -89,7 +90,7 @@ class JacobianVector(Derivative):
 
     @property
     def product(self) -> Product:
-        return Product(False, self.by, self.tangents)
+        return Product(False, self.by, self.tangents, self.configurations)
 
     def traced(self, limit: int | None = None) -> Trace:
         found = self.base.traced(limit)
@@ -128,7 +129,7 @@ class VectorJacobian(Derivative):
 
     @property
     def product(self) -> Product:
-        return Product(True, self.by, self.weights)
+        return Product(True, self.by, self.weights, self.configurations)
 
     def traced(self, limit: int | None = None) -> Trace:
         found = self.base.traced(limit)

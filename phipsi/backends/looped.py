@@ -414,7 +414,9 @@ class LoopedProgram:
             named = enumerate(every)
             writers = [TemplateWriter(x, self.inputs, f"template{i}", width) for i, x in named]
             objects[lanes] = compile_object(write_module(writers), self.target, kept=False)
-        drafts = iter([_draft(x, y) for x, y in zip(every, writers, strict=True)])  # of any width
+        drafts = iter(
+            [draft_piece(x, y) for x, y in zip(every, writers, strict=True)]
+        )  # of any width
         pieces = [
             Pieces([next(drafts) if isinstance(x, Template) else x for x in y.by_pass], y.record)
             for y in found.values()
@@ -465,7 +467,8 @@ class LoopedProgram:
         return dict(zip(keys, several, strict=True))
 
 
-def _draft(template: Template, writer: TemplateWriter) -> Draft:
+def draft_piece(template: Template, writer: TemplateWriter) -> Draft:
+    """A piece of a template, without its code."""
     graph, parameters = template.graph.extract(writer.format.parameters)
     format_ = replace(writer.format, parameters=parameters)
     return Draft(

@@ -45,11 +45,13 @@ class Product:
         is_reverse: which.
         by: the arguments that vary.
         vectors: arguments too, the direction of each that varies, or the weight of each result.
+        configurations: the arguments among `by` that vary along the tangents of joints.
     """
 
     is_reverse: bool
     by: tuple[str, ...]
     vectors: tuple[str, ...]
+    configurations: tuple[str, ...] = (CONFIGURATION,)
 
 
 @dataclass(frozen=True)
@@ -73,25 +75,25 @@ class Partners:
         for load in loads:
             address: Address = load.data[1]
             what, *name = address.area
-            if what == "in" and name[0] == CONFIGURATION:
-                found |= self._rates(graph, named[CONFIGURATION])
+            if what == "in" and name[0] in self.product.configurations:
+                found |= self._rates(graph, name[0], named[name[0]])
             elif what == "in" and name[0] in named:
                 found[load] = _load(graph, replace(address, area=("in", named[name[0]])))
             elif what == "work" and not self.is_told(address):
                 found[load] = _load(graph, shifted(address))
         return found
 
-    def _rates(self, graph: Graph, direction: str) -> dict[Node, Scalar]:
+    def _rates(self, graph: Graph, name: str, direction: str) -> dict[Node, Scalar]:
         """How the coordinates of the body's joint change."""
         assert self.kind is not None, "no joint has these coordinates"
         dq = [_load(graph, Address(("in", direction), OF_SPEEDS, i)) for i in range(self.kind.nv)]
-        q = self.coordinates(graph)
+        q = self.coordinates(graph, name)
         return dict(zip(q, joint_rate(self.kind, graph, q, dq), strict=True))
 
-    def coordinates(self, graph: Graph) -> list[Node]:
-        """The coordinates of the body's joint."""
+    def coordinates(self, graph: Graph, name: str) -> list[Node]:
+        """The coordinates of the body's joint in a configuration."""
         assert self.kind is not None, "no joint has these coordinates"
-        area = ("in", CONFIGURATION)
+        area = ("in", name)
         return [_load(graph, Address(area, OF_COORDINATES, i)) for i in range(self.kind.nq)]
 
     def adjoint(self, graph: Graph, address: Address) -> Node:
@@ -190,7 +192,7 @@ def reverse_template(template: Template, partners: Partners) -> Template:
     slopes = reverse(graph, values, adjoints, loads)
     replaced = {x.address for x in written if not x.adds}
     stores: list[Store] = []
-    by_coordinate: dict[Node, Node] = {}
+    by_coordinate: dict[str, dict[Node, Node]] = {}
     for load, slope in zip(loads, slopes, strict=True):
         address: Address = load.data[1]
         what, *name = address.area
@@ -198,13 +200,13 @@ def reverse_template(template: Template, partners: Partners) -> Template:
             continue
         if what == "work":
             stores.append(Store(shifted(address), slope, adds=address not in replaced))
-        elif name[0] == CONFIGURATION:
-            by_coordinate[load] = slope
+        elif name[0] in product.configurations:
+            by_coordinate.setdefault(name[0], {})[load] = slope
         else:
             result = replace(address, area=("out", product.by.index(name[0])))
             stores.append(Store(result, slope, adds=True))
-    if by_coordinate:
-        stores += _along_tangents(graph, partners, by_coordinate)
+    for configuration, of_load in by_coordinate.items():
+        stores += _along_tangents(graph, partners, configuration, of_load)
     if any(x.data[1] in replaced for x in _loads_of(graph, [x.value for x in stores])):
         raise NotRolledError("a number of the whole machine is replaced by a function of itself")
     return Template(graph, [Region(None, stores)] if stores else [])
@@ -215,15 +217,17 @@ def _varies(load: Node, by: Sequence[str]) -> bool:
     return what == "work" or (what == "in" and name[0] in by)
 
 
-def _along_tangents(graph: Graph, partners: Partners, slopes: dict[Node, Node]) -> list[Store]:
+def _along_tangents(
+    graph: Graph, partners: Partners, name: str, slopes: dict[Node, Node]
+) -> list[Store]:
     """The derivatives by dq from those by q: `q' = A(q) dq`, so `A* slopes`."""
-    q = partners.coordinates(graph)
+    q = partners.coordinates(graph, name)
     kind = partners.kind
     assert kind is not None
     dq = [graph.input(("along", i)) for i in range(kind.nv)]
     rates = [graph.node(x) for x in joint_rate(kind, graph, q, dq)]
     found = reverse(graph, rates, [slopes.get(x, graph.zero) for x in q], dq)
-    area = ("out", partners.product.by.index(CONFIGURATION))
+    area = ("out", partners.product.by.index(name))
     return [Store(Address(area, OF_SPEEDS, i), x, adds=True) for i, x in enumerate(found)]
 
 
