@@ -187,7 +187,7 @@ def _on_the_way(template: Template, kind: JointKind, product: Product | None) ->
     if not product.is_reverse:
         return forward_template(template, partners)
     (region,) = template.regions
-    back = reverse_template(template, partners)
+    (back,), _ = reverse_template(template, partners)
     stores = [x for y in back.regions for x in y.stores]
     return Template(template.graph, [Region(None, stores, region.checks)])
 

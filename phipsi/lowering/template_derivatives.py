@@ -11,19 +11,40 @@ In reverse the visit computes f once more, from numbers that it finds in memory 
 they were: so nothing may have taken their places, and layouts share none. A number
 that is set is set once. Adding is linear, and what was added to is read later only.
 
+Columns of matrices walk in memory, from body to body, so their vectors would be
+overwritten. In reverse each has a place for every body that it passes; its adjoint has
+one, and walks the other way. What pairs of columns look at belongs to one body, and is
+computed again there:
+
+    lists   vectors that are paired, these times Y; adjoints of pairs, of the products,
+            of the columns that pass. What entries need of the body has an adjoint that
+            they add to: a number of the record
+    body    the adjoints of what the body computes, those among them
+
 Arguments have directions as partners, results have weights. A configuration varies
 along its tangents, joint by joint: dq of q exp(dq), as `integrate` moves it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from phipsi.graph.derive import forward, reverse
 from phipsi.graph.graph import Graph, Node
-from phipsi.lowering.templates import WORK, Address, Dense, Operand, Region, Store, Template
+from phipsi.lowering.memory import is_fixed
+from phipsi.lowering.templates import (
+    WORK,
+    Address,
+    Dense,
+    Operand,
+    Region,
+    Store,
+    Template,
+    Whole,
+    moves,
+)
 from phipsi.model.joints import JointKind
 from phipsi.scalars import Scalar
 
@@ -101,7 +122,7 @@ class Partners:
         if address.area[0] == "out":
             weight = self.product.vectors[address.area[1]]
             return _load(graph, replace(address, area=("in", weight)))
-        return _load(graph, shifted(address))
+        return _load(graph, adjoint_of(address))
 
     def is_told(self, address: Address) -> bool:
         """Whether only checks read a number."""
@@ -116,6 +137,11 @@ def _load(graph: Graph, address: Address) -> Node:
 def shifted(address: Address) -> Address:
     """The partner's."""
     return replace(address, operands=(*address.operands, SHIFT))
+
+
+def adjoint_of(address: Address) -> Address:
+    """The partner's, in reverse: that of a column walks with it."""
+    return address.moved("column", "adjoint") if address.has("column") else shifted(address)
 
 
 def _loads_of(graph: Graph, nodes: Sequence[Node]) -> list[Node]:
@@ -166,50 +192,176 @@ def forward_dense(step: Dense) -> list[Dense]:
 
 
 def without_results(template: Template) -> Template:
-    """What is kept, for the way back."""
-    regions = [
-        Region(x.over, [y for y in x.stores if y.address.area == WORK], x.checks)
-        for x in template.regions
-    ]
+    """What is kept, for the way back: columns at every body, pairs only if they are read again."""
+
+    def kept(region: Region) -> Region:
+        stores = [x for x in region.stores if x.address.area == WORK]
+        moved = [replace(x, address=x.address.moved("column", "pushed")) for x in stores]
+        return Region(region.over, moved, region.checks)
+
+    regions = list(map(kept, template.regions))
+    pairs = {_number(x) for x in regions if x.stores and _is_over(x, "pairs", "mirrored")}
+    for region in regions:
+        if _is_over(region, "left", "right") and _number(region) not in pairs:
+            region.stores.clear()
+        if not pairs:
+            region.stores = [x for x in region.stores if not x.address.has("paired")]
     return Template(template.graph, [x for x in regions if x.stores or x.checks])
 
 
-def reverse_template(template: Template, partners: Partners) -> Template:
+def _is_over(region: Region, *lists: str) -> bool:
+    return region.over is not None and region.over[0] in lists
+
+
+def _number(region: Region) -> int:
+    """Of the statement on pairs that a region belongs to."""
+    assert region.over is not None
+    return region.over[1]
+
+
+def reverse_template(
+    template: Template, partners: Partners, record: int = 0
+) -> tuple[list[Template], int]:
     """Adds to the adjoints of what the template reads, from those of what it writes.
+
+    Args:
+        template: of a visit.
+        partners: of its numbers.
+        record: how many numbers the record of the body has so far.
+
+    Returns:
+        templates to be run one after the other at the body, and how many numbers its record has
+        now.
 
     Raises:
         NotRolledError: if numbers are no longer there.
     """
-    graph, product = template.graph, partners.product
-    if any(x.over is not None for x in template.regions):
-        raise NotRolledError(
-            "the columns of a matrix pass by in its loops, and are not kept for the way back"
-        )
-    written = [x for y in template.regions for x in y.stores if not partners.is_told(x.address)]
-    values = [x.value for x in written]
+    graph = template.graph
+    entries = Entries(graph, partners, record)
+    outer = [x for x in template.regions if x.over is None]
+    passing = [x for x in template.regions if _is_over(x, "columns")]
+    by_pair: dict[int, list[Region]] = {}
+    for region in template.regions:
+        if region.over is not None and not _is_over(region, "columns"):
+            by_pair.setdefault(_number(region), []).append(region)
+    regions: list[Region] = []
+    if by_pair:
+        regions += [_only_paired(x) for x in (*outer, *passing)]
+    for several in reversed(by_pair.values()):
+        products = [x for x in several if _is_over(x, "left", "right")]
+        pairs = [x for x in several if x not in products]
+        regions += [Region(x.over, list(x.stores)) for x in products]
+        regions += [entries.turned(x) for x in (*pairs, *products)]
+    regions += [entries.turned(x) for x in passing]
+    lists = Template(graph, [x for x in regions if x.stores])
+    stores = [x for y in outer for x in y.stores]
+    back = _turned(graph, stores, partners, entries.places)
+    body = Template(graph, [Region(None, back)] if back else [])
+    return [x for x in (lists, body) if x.regions], record + len(entries.places)
+
+
+def _only_paired(region: Region) -> Region:
+    """The vectors that pairs look at, once more."""
+    return Region(region.over, [x for x in region.stores if x.address.has("paired")])
+
+
+class Entries:
+    """The way back through lists, entry by entry.
+
+    Args:
+        graph: of the template.
+        partners: of its numbers.
+        record: where numbers of the body's record are free.
+
+    Attributes:
+        places: of what entries need of the body, where its adjoint is summed up.
+    """
+
+    def __init__(self, graph: Graph, partners: Partners, record: int):
+        self.graph, self.partners, self.record = graph, partners, record
+        self.places: dict[Node, Address] = {}
+        self._fixed: dict[Node, bool] = {}
+
+    def turned(self, region: Region) -> Region:
+        """Adjoints of what an entry reads, from those of what it writes."""
+        values = [x.value for x in region.stores]
+        needed = self._of_body(values)
+        outside = {x: self._place(x) for x in needed}
+        stores = _turned(self.graph, region.stores, self.partners, {}, outside)
+        return Region(region.over, stores)
+
+    def _of_body(self, values: Sequence[Node]) -> list[Node]:
+        """What entries need of the body: the last numbers that do not depend on the entry."""
+        moving: dict[Node, bool] = {}
+        found: dict[Node, None] = {}
+        for node in self.graph.live(values):
+            is_input = node.op == "input"
+            moving[node] = moves(node) if is_input else any(moving[x] for x in node.args)
+            if moving[node]:
+                found |= {x: None for x in node.args if not moving[x]}
+        found |= {x: None for x in values if not moving[x]}
+        return [x for x in found if x.op != "constant" and not is_fixed(x, self._fixed)]
+
+    def _place(self, node: Node) -> Address:
+        if node not in self.places:
+            self.places[node] = Address(WORK, (("own",),), self.record + len(self.places))
+        return self.places[node]
+
+
+def _turned(
+    graph: Graph,
+    written: Sequence[Store],
+    partners: Partners,
+    summed: Mapping[Node, Address],
+    outside: Mapping[Node, Address] | None = None,
+) -> list[Store]:
+    """What a region does on the way back.
+
+    Args:
+        graph: of the template.
+        written: what it stores on the way there.
+        partners: of its numbers.
+        summed: numbers of the body that entries of lists need, and where their adjoints are.
+        outside: in a list, the numbers of the body that its entries need; none in the body.
+    """
+    product = partners.product
+    written = [x for x in written if not partners.is_told(x.address)]
+    values = [*(x.value for x in written), *summed]
     adjoints = [partners.adjoint(graph, x.address) for x in written]
-    loads = [x for x in _loads_of(graph, values) if _varies(x, product.by)]
-    slopes = reverse(graph, values, adjoints, loads)
+    adjoints += [_load(graph, shifted(x)) for x in summed.values()]
+    bound = {} if outside is None else outside
+    loads = [
+        x
+        for x in _loads_of(graph, values)
+        if _varies(x, product.by) and (outside is None or moves(x))
+    ]
+    slopes = reverse(graph, values, adjoints, [*loads, *bound])
     replaced = {x.address for x in written if not x.adds}
     stores: list[Store] = []
     by_coordinate: dict[str, dict[Node, Node]] = {}
-    for load, slope in zip(loads, slopes, strict=True):
+    for load, slope in zip(loads, slopes, strict=False):
         address: Address = load.data[1]
         what, *name = address.area
-        if slope is graph.zero or partners.is_told(address):
+        if partners.is_told(address) or (slope is graph.zero and address not in replaced):
             continue
         if what == "work":
-            stores.append(Store(shifted(address), slope, adds=address not in replaced))
+            stores.append(Store(adjoint_of(address), slope, adds=address not in replaced))
         elif name[0] in product.configurations:
             by_coordinate.setdefault(name[0], {})[load] = slope
         else:
             result = replace(address, area=("out", product.by.index(name[0])))
             stores.append(Store(result, slope, adds=True))
+    for place, slope in zip(bound.values(), slopes[len(loads) :], strict=True):
+        if slope is not graph.zero:
+            stores.append(Store(shifted(place), slope, adds=True))
     for configuration, of_load in by_coordinate.items():
         stores += _along_tangents(graph, partners, configuration, of_load)
-    if any(x.data[1] in replaced for x in _loads_of(graph, [x.value for x in stores])):
+    is_lost = replaced - {x for x in replaced if x.has("column")}  # columns are kept at every body
+    if any(x.data[1] in is_lost for x in _loads_of(graph, [x.value for x in stores])):
         raise NotRolledError("a number of the whole machine is replaced by a function of itself")
-    return Template(graph, [Region(None, stores)] if stores else [])
+    # What belongs to one body is done with: the next one begins with zeros.
+    passed = [x.address for x in written if x.address.has("paired", "scratch")]
+    return [*stores, *(Store(shifted(x), graph.zero) for x in dict.fromkeys(passed))]
 
 
 def _varies(load: Node, by: Sequence[str]) -> bool:
@@ -231,18 +383,22 @@ def _along_tangents(
     return [Store(Address(area, OF_SPEEDS, i), x, adds=True) for i, x in enumerate(found)]
 
 
-def reverse_dense(step: Dense) -> Dense:
-    """The adjoints of a system of the whole machine, written with a prime.
+def reverse_dense(step: Dense) -> list[Dense]:
+    """The adjoints of a system or a product of the whole machine, written with a prime.
 
-    Of `x = A^-1 b` they are `y = A*^-1 x'`, added to b', and `-y x*`, added to A'.
-
-    Raises:
-        NotRolledError: for what only matrices have.
+    Of `x = A^-1 b` they are `y = A*^-1 x'`, added to b', and `-y x*`, added to A'; of `X = A^-1`
+    `-X* X' X*`, added to A'; of `C += A B` `C' B*`, added to A', and `A* C'`, added to B'.
     """
-    if step.routine not in ("dense_solve", "dense_solve_positive"):
-        raise NotRolledError("it inverts or multiplies matrices of the whole machine")
     A, b, x = step.operands
-    return Dense("dense_adjoint_solve", (A, x.partner, b.partner, x, A.partner))
+    if step.routine == "dense_inverse":
+        return [Dense("dense_adjoint_inverse", (x, x.partner, A.partner))]
+    if step.routine == "dense_multiply":
+        weight = Whole(x.of, is_partner=True)
+        return [
+            Dense("dense_multiply_right", (weight, b, A.partner)),
+            Dense("dense_multiply_left", (A, weight, b.partner)),
+        ]
+    return [Dense("dense_adjoint_solve", (A, x.partner, b.partner, x, A.partner))]
 
 
 # -- configurations --------------------------------------------------------------------------
