@@ -15,8 +15,7 @@ from itertools import chain
 from math import prod
 
 from phipsi.backends.disk.identity import Parts
-from phipsi.backends.job import Changed, Computation, Job, Rollable, Shape
-from phipsi.backends.moves import Move
+from phipsi.backends.job import Changed, Computation, Rollable, Shape
 from phipsi.graph.derive import forward, reverse
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.template_derivatives import Product, joint_rate
@@ -64,8 +63,11 @@ class Derivative(Changed):
 
     @property
     def rollable(self) -> Rollable | None:
-        """Of a derivative of a program or of a move; those of derivatives are unrolled."""
-        return (self.base, self.product) if isinstance(self.base, (Job, Move)) else None
+        """What its base is made of, and one product more."""
+        if self.base.rollable is None:
+            return None
+        base, products = self.base.rollable
+        return base, (*products, self.product)
 
     def entries(self, graph: Graph, name: str, shape: Shape) -> list[Node]:
         """The inputs of a graph that an argument is."""

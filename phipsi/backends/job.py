@@ -175,7 +175,7 @@ class Job:
 
     @property
     def rollable(self) -> Rollable | None:
-        return self, None
+        return self, ()
 
     def traced(self, limit: int | None = None) -> Trace:
         shapes = self.matrices
@@ -193,5 +193,6 @@ class Job:
         ]
 
 
-# A program on a machine, or `integrate` or `difference` of one; or a product with its Jacobian.
-Rollable = tuple["Job | Move", Product | None]
+# A program on a machine, or `integrate` or `difference` of one; then the products with its
+# Jacobian, with the Jacobian of that, and so on.
+Rollable = tuple["Job | Move", tuple[Product, ...]]

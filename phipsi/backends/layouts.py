@@ -70,7 +70,7 @@ class Layouts:
         machine: where they run.
         points: on bodies.
         records: how many numbers the record of each body takes.
-        is_doubled: whether every number has a partner, as in derivatives.
+        levels: how often every number has a partner: once in derivatives, twice in theirs.
         walks: of columns how far they walk, where their vectors are kept at every body.
 
     Attributes:
@@ -85,7 +85,7 @@ class Layouts:
         machine: Machine,
         sizes: Sizes,
         records: np.ndarray,
-        is_doubled: bool = False,
+        levels: int = 0,
         walks: Walks | None = None,
     ):
         self.size = 0
@@ -107,11 +107,17 @@ class Layouts:
             if statement.step in ("dense_solve", "dense_inverse"):
                 self._place_dense(statement)
         self.shift = self.size
-        if is_doubled:
+        if levels:
             self._take(self.shift)
         self.start["dense"] = self._take(self._dense)
         if walks is not None:
             self._keep_columns(program, walks)
+        self._once = self.size
+        self.size *= 2 ** max(0, levels - 1)
+
+    def shift_of(self, level: int) -> int:
+        """From a number to its partner: of the first derivative, of that one's, and so on."""
+        return self.shift if level == 1 else self._once * 2 ** (level - 2)
 
     def _take(self, count: int) -> int:
         self.size += count

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from typing import Any, cast
 
@@ -136,6 +137,14 @@ class Pieces:
         return Pieces([made(x) for x in self.by_pass], self.record)
 
 
+class Way(Enum):
+    """How a pass goes through its loop, for one product with a Jacobian."""
+
+    ALONG = "along"  # with tangents
+    THERE = "there"  # as ever, to keep what it leaves
+    BACK = "back"  # with adjoints, against its direction
+
+
 @dataclass(frozen=True)
 class Pass:
     """One walk through a loop of the program.
@@ -143,18 +152,36 @@ class Pass:
     Args:
         number: of the loop.
         loop: itself, as it is walked through.
-        is_back: whether adjoints are carried, against its direction.
+        ways: for each product with a Jacobian, from the first.
     """
 
     number: int
     loop: Loop
-    is_back: bool = False
+    ways: tuple[Way, ...] = ()
 
     @property
-    def back(self) -> Pass:
-        """The same loop, backward."""
-        turned = replace(self.loop, direction=self.loop.direction.other)
-        return Pass(self.number, turned, True)
+    def is_back(self) -> bool:
+        """Whether it goes against the direction of the loop."""
+        return self.ways.count(Way.BACK) % 2 == 1
+
+    def going(self, way: Way) -> Pass:
+        """The same in a derivative."""
+        loop = self.loop
+        if way is Way.BACK:
+            loop = replace(loop, direction=loop.direction.other)
+        return Pass(self.number, loop, (*self.ways, way))
+
+
+def passes_of(program: Program, products: Sequence[Product]) -> list[Pass]:
+    """The walks of a program, or of a product with the Jacobian of what comes before it."""
+    passes = [Pass(i, x) for i, x in enumerate(program.loops)]
+    for product in products:
+        if product.is_reverse:
+            there = [x.going(Way.THERE) for x in passes]
+            passes = [*there, *(x.going(Way.BACK) for x in reversed(passes))]
+        else:
+            passes = [x.going(Way.ALONG) for x in passes]
+    return passes
 
 
 @dataclass(frozen=True)
@@ -315,7 +342,8 @@ class LoopedProgram:
         plain: whether no joint follows another.
         target: what the code is made for.
         about: a digest of what the program computes; None if nobody can tell.
-        product: with its Jacobian, if that is wanted, not the program itself.
+        products: with its Jacobian, if that is wanted, not the program itself; then with the
+            Jacobian of that, and so on.
     """
 
     def __init__(
@@ -325,15 +353,13 @@ class LoopedProgram:
         plain: bool,
         target: Target,
         about: bytes | None = None,
-        product: Product | None = None,
+        products: tuple[Product, ...] = (),
     ):
         self.program, self.inputs, self.plain, self.target = program, inputs, plain, target
-        self.about, self.product = about, product
-        self.is_reverse = product is not None and product.is_reverse
+        self.about, self.products = about, products
+        self.is_reverse = any(x.is_reverse for x in products)
         self.layout = Layout(program, target.real, reuses=not self.is_reverse)
-        self.passes = [Pass(i, x) for i, x in enumerate(program.loops)]
-        if self.is_reverse:
-            self.passes += [x.back for x in reversed(self.passes)]
+        self.passes = passes_of(program, products)
         self.constants = {"gravity"} & set(inputs)  # of machines, that are arguments
         self._known: OrderedDict[Any, Pieces] = OrderedDict()  # of a form, or of a loop and sizes
 
@@ -362,9 +388,9 @@ class LoopedProgram:
         with compiling:
             known = self._prepare(table)
         records = np.array([known[x].record for x in table.forms], np.int64)[table.kind]
-        is_doubled = self.product is not None
         walks = table.path_lengths if self.is_reverse else None
-        where = Layouts(self.program, machine, table.sizes, records, is_doubled, walks)
+        levels = len(self.products)
+        where = Layouts(self.program, machine, table.sizes, records, levels, walks)
         walk = walk_code(self.target)
         segments = (walk[0].address("segments"), walk[1].address("segments"))
         cut = cut_machine(machine.tree) if self.plain else None
@@ -392,22 +418,26 @@ class LoopedProgram:
                 step()
         kernels = (walk[0].address("kernel"), walk[1].address("kernel"))
         keep = (*stream.keep, *walk)
-        stored = int(np.sum(records - self.layout.size + self.layout.kept)) * (1 + is_doubled)
-        stored += sum(x.size for x in where.kept.values())
+        stored = int(np.sum(records - self.layout.size + self.layout.kept)) * min(2, 1 + levels)
+        stored = (stored + sum(x.size for x in where.kept.values())) * 2 ** max(0, levels - 1)
         return Looped(stream.whole(), where.size, kernels, stream.operations, stored, keep)
 
     @property
     def _weights(self) -> list[int]:
-        """Of each result, which argument its weight is."""
-        names = self.product.vectors if self.product is not None and self.is_reverse else ()
-        return [self.inputs.index(x) for x in names]
+        """Of each result of the program, which argument its weight is."""
+        is_back = self.products and self.products[0].is_reverse
+        return [self.inputs.index(x) for x in (self.products[0].vectors if is_back else ())]
 
     def _zeroed(self, where: Layouts) -> list[tuple[int, int]]:
         """Start and count of what is added to in the workspace; adjoints all are."""
-        if self.is_reverse:
-            return [*where.zeroed, (where.shift, where.shift)]
-        partners = [(where.shift + start, count) for start, count in where.zeroed]
-        return [*where.zeroed, *(partners if self.product is not None else ())]
+        found = list(where.zeroed)
+        for level, product in enumerate(self.products, 1):
+            shift = where.shift_of(level)
+            if product.is_reverse:
+                found.append((shift, shift))
+            else:
+                found += [(shift + start, count) for start, count in found]
+        return found
 
     def _prepare(self, table: Table) -> dict[Any, Pieces]:
         """What forms of bodies, and what sizes, need; what was not met before is compiled."""
@@ -443,8 +473,8 @@ class LoopedProgram:
             return None
         x = self.target
         processor = (x.cpu, x.features, x.lanes, x.real)
-        product = repr(self.product)
-        return self.about, product, self.inputs, self.plain, processor, llvm_version(), told
+        products = repr(self.products)
+        return self.about, products, self.inputs, self.plain, processor, llvm_version(), told
 
     def _drawn(
         self, forms: Mapping[Form, Any], sizes: Sequence[Any], conditions: Mapping[Form, Any]
@@ -459,15 +489,16 @@ class LoopedProgram:
             made = [visit.template(x) if x.statements else None for x in loops]
             record, by_pass = visit.record, []
             for walked in self.passes:
-                several, record = self._on_the_way(walked, kind, made[walked.number], record)
+                visited = made[walked.number]
+                whole = [] if visited is None else [visited]
+                several, record = self._on_the_way(walked, kind, whole, record)
                 by_pass.append(several)
             found[form] = Pieces(by_pass, record)
         for p, of in sizes:
             once = Once(self.program, self.layout, self.plain, of, LARGEST, *how)
             walked = self.passes[p]
             done = once.pieces(loops[walked.number])
-            order = reversed(done) if walked.is_back else done
-            found[p, of] = Pieces([y for x in order for y in self._once_on_the_way(walked, x)])
+            found[p, of] = Pieces(self._on_the_way(walked, None, done)[0])
         every = [x for pieces in found.values() for x in pieces.templates()]
         objects = {}
         writers: list[TemplateWriter] = []
@@ -483,39 +514,26 @@ class LoopedProgram:
         return Drawn(objects, pieces)
 
     def _on_the_way(
-        self, walked: Pass, kind: JointKind | None, template: Template | None, record: int = 0
-    ) -> tuple[list[Template], int]:
-        """What is done with a template in a pass: it is run, or its derivative.
+        self,
+        walked: Pass,
+        kind: JointKind | None,
+        pieces: Sequence[Template | Dense],
+        record: int = 0,
+    ) -> tuple[list[Template | Dense], int]:
+        """What is done with the pieces of a loop in a pass: they are run, or their derivatives.
 
         Returns:
-            templates, to be run one after the other; how many numbers the record has then.
+            pieces, to be run one after the other; how many numbers the record has then.
         """
-        if template is None:
-            return [], record
-        if self.product is None:
-            made = [template]
-        else:
-            partners = Partners(self.product, kind, range(self.layout.told, self.layout.size))
-            if not self.is_reverse:
-                made = [forward_template(template, partners)]
-            elif walked.is_back:
-                made, record = reverse_template(template, partners, record)
-            else:
-                made = [without_results(template)]
-        return [x for x in made if x.regions], record
-
-    def _once_on_the_way(self, walked: Pass, piece: Template | Dense) -> Sequence[Template | Dense]:
-        """Likewise of what is done once for a machine."""
-        if isinstance(piece, Template):
-            return self._on_the_way(walked, None, piece)[0]
-        if self.product is None:
-            return [piece]
-        if not self.is_reverse:
-            return forward_dense(piece)
-        if walked.is_back:
-            return reverse_dense(piece)
-        is_result = isinstance(piece.operands[-1].of, int)
-        return [] if is_result else [piece]
+        told = range(self.layout.told, self.layout.size)
+        found = list(pieces)
+        for level, (way, product) in enumerate(zip(walked.ways, self.products, strict=True), 1):
+            partners = Partners(product, kind, told, level)
+            before, found = found, []
+            for piece in reversed(before) if way is Way.BACK else before:
+                more, record = _derived(piece, way, partners, record)
+                found += more
+        return [x for x in found if isinstance(x, Dense) or x.regions], record
 
     def _loaded(self, drawn: Drawn, keys: Sequence[Any]) -> dict[Any, Pieces]:
         """Pieces with their code in memory."""
@@ -530,6 +548,24 @@ class LoopedProgram:
 
         several = [x.replaced(loaded, Draft) for x in drawn.pieces]
         return dict(zip(keys, several, strict=True))
+
+
+def _derived(
+    piece: Template | Dense, way: Way, partners: Partners, record: int
+) -> tuple[Sequence[Template | Dense], int]:
+    """A piece on its way; how many numbers the record of the body has then."""
+    if isinstance(piece, Dense):
+        if way is Way.ALONG:
+            return forward_dense(piece, partners), record
+        if way is Way.BACK:
+            return reverse_dense(piece, partners), record
+        is_result = isinstance(piece.operands[-1].of, int)
+        return ([] if is_result else [piece]), record
+    if way is Way.ALONG:
+        return [forward_template(piece, partners)], record
+    if way is Way.BACK:
+        return reverse_template(piece, partners, record)
+    return [without_results(piece)], record
 
 
 def draft_piece(template: Template, writer: TemplateWriter) -> Draft:
@@ -565,13 +601,13 @@ def looped_program(
     plain: bool,
     target: Target,
     about: bytes | None = None,
-    product: Product | None = None,
+    products: tuple[Product, ...] = (),
 ) -> LoopedProgram:
     """The rolled code of a program, the same object for every machine."""
-    key = (id(program), inputs, plain, target, product)
+    key = (id(program), inputs, plain, target, products)
     with compiling:
         if key not in _programs:
-            _programs[key] = LoopedProgram(program, inputs, plain, target, about, product)
+            _programs[key] = LoopedProgram(program, inputs, plain, target, about, products)
             while len(_programs) > PROGRAMS:
                 _programs.popitem(last=False)
         _programs.move_to_end(key)

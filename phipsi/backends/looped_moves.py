@@ -68,7 +68,7 @@ Places = dict[JointKind, list[tuple[int, int]]]  # of each kind, where its joint
 
 def loop_move(
     move: Move,
-    product: Product | None,
+    products: tuple[Product, ...],
     inputs: tuple[str, ...],
     counts: Sequence[int],
     target: Target,
@@ -77,17 +77,17 @@ def loop_move(
 
     Args:
         move: which, of which machine.
-        product: with its Jacobian, if that is wanted.
+        products: with its Jacobian, with the Jacobian of that, and so on.
         inputs: the names of the arguments, in order.
         counts: how many numbers each result has.
         target: what the code is made for.
     """
     places = places_of(move.model)
     with compiling:
-        pieces = _prepare(move.name, product, inputs, target, list(places))
+        pieces = _prepare(move.name, products, inputs, target, list(places))
     walk = walk_code(target)
     rows: list[np.ndarray] = []
-    if product is not None and product.is_reverse:
+    if any(x.is_reverse for x in products):
         zero = (walk[0].address("zero"), walk[1].address("zero"))
         rows += [tables.zero_row(zero, i, 0, count) for i, count in enumerate(counts)]
     operations: Counter[str] = Counter()
@@ -179,17 +179,18 @@ def move_template(name: str, kind: JointKind, real: str) -> Template:
     return Template(graph, [Region(None, stores, list(checks.found))])
 
 
-def _on_the_way(template: Template, kind: JointKind, product: Product | None) -> Template:
-    """The template, or that of the product with its Jacobian; what it checks is checked."""
-    if product is None:
-        return template
-    partners = Partners(product, kind, range(0))
-    if not product.is_reverse:
-        return forward_template(template, partners)
-    (region,) = template.regions
-    (back,), _ = reverse_template(template, partners)
-    stores = [x for y in back.regions for x in y.stores]
-    return Template(template.graph, [Region(None, stores, region.checks)])
+def _on_the_way(template: Template, kind: JointKind, products: Sequence[Product]) -> Template:
+    """The template, or that of products with its Jacobian; what it checks is checked."""
+    graph, checks = template.graph, [x for y in template.regions for x in y.checks]
+    for product in products:
+        partners = Partners(product, kind, range(0))
+        if product.is_reverse:
+            made, _ = reverse_template(template, partners)
+        else:
+            made = [forward_template(template, partners)]
+        stores = [x for y in made for region in y.regions for x in region.stores]
+        template = Template(graph, [Region(None, stores, checks)])
+    return template
 
 
 _known: OrderedDict[tuple, Piece] = OrderedDict()
@@ -197,20 +198,20 @@ _known: OrderedDict[tuple, Piece] = OrderedDict()
 
 def _prepare(
     name: str,
-    product: Product | None,
+    products: tuple[Product, ...],
     inputs: tuple[str, ...],
     target: Target,
     kinds: Sequence[JointKind],
 ) -> Mapping[JointKind, Piece]:
     """The code of a move at joints of these kinds; what was not met before is compiled."""
-    keys = {x: (name, product, inputs, target, x) for x in kinds}
+    keys = {x: (name, products, inputs, target, x) for x in kinds}
     new = [x for x in kinds if keys[x] not in _known]
     if new:
-        about = (name, repr(product), inputs)
+        about = (name, repr(products), inputs)
         drawn = kept(
             "moves",
             _key(new, target, about),
-            lambda: _drawn(name, product, inputs, target, new),
+            lambda: _drawn(name, products, inputs, target, new),
         )
         codes = {lanes: Code(x, target) for lanes, x in drawn.objects.items()}
         for kind, draft in zip(new, drawn.pieces[0].by_pass, strict=True):
@@ -233,13 +234,13 @@ def _key(kinds: Sequence[JointKind], target: Target, about: tuple) -> Parts | No
 
 def _drawn(
     name: str,
-    product: Product | None,
+    products: tuple[Product, ...],
     inputs: tuple[str, ...],
     target: Target,
     kinds: Sequence[JointKind],
 ) -> Drawn:
     """Templates of kinds, compiled."""
-    made = [_on_the_way(move_template(name, x, target.real), x, product) for x in kinds]
+    made = [_on_the_way(move_template(name, x, target.real), x, products) for x in kinds]
     objects = {}
     writers: list[TemplateWriter] = []
     for lanes in {1, target.lanes}:

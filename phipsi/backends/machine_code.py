@@ -222,12 +222,12 @@ def load_rolled(job: Computation, rollable: Rollable, target: Target) -> Machine
 
 def _loop(job: Computation, rollable: Rollable, target: Target) -> Looped:
     """The loops over bodies, or of a move over joints."""
-    base, product = rollable
+    base, products = rollable
     counts = [*map(prod, job.outputs)]
     if isinstance(base, Move):
-        return loop_move(base, product, tuple(job.inputs), counts, target)
+        return loop_move(base, products, tuple(job.inputs), counts, target)
     plain = not base.model.has_mimics
-    program = looped_program(base.program, tuple(job.inputs), plain, target, base.about, product)
+    program = looped_program(base.program, tuple(job.inputs), plain, target, base.about, products)
     return program.on(base.machine, base.points, base.matrices, counts)
 
 

@@ -69,9 +69,9 @@ class Move:
         return None if machine is None else (self.name, machine, self.real)
 
     @property
-    def rollable(self) -> tuple[Move, None]:
+    def rollable(self) -> tuple[Move, tuple[()]]:
         """Itself: a loop over its joints."""
-        return self, None
+        return self, ()
 
     def traced(self, limit: int | None = None) -> Trace:
         """Every number of it as one graph."""

@@ -197,7 +197,7 @@ class Table:
         if what == "world":
             return np.full(len(bodies), where.start[rest[0]])
         if what == "shift":
-            return np.full(len(bodies), where.shift)
+            return np.full(len(bodies), where.shift_of(*rest or (1,)))
         return np.array([self._at_point(what, rest, int(k), where) for k in bodies], np.int64)
 
     def _row_length(self, of: Slot | Symbol) -> int:

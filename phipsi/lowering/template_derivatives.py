@@ -21,7 +21,9 @@ computed again there:
             they add to: a number of the record
     body    the adjoints of what the body computes, those among them
 
-Arguments have directions as partners, results have weights. A configuration varies
+A derivative is a row of visits again, with derivatives of its own: the partners of all its
+numbers, partners among them, are further on. Arguments have directions as partners, results
+have weights. A configuration varies
 along its tangents, joint by joint: dq of q exp(dq), as `integrate` moves it.
 """
 
@@ -83,11 +85,13 @@ class Partners:
         product: what is computed.
         kind: of the joint; None for a whole machine.
         told: places in records of what only checks read, see `cancellation`: they have none.
+        level: 1 for the derivative of a program, 2 for that of a derivative, and so on.
     """
 
     product: Product
     kind: JointKind | None
     told: range
+    level: int = 1
 
     def tangents(self, graph: Graph, loads: Iterable[Node]) -> dict[Node, Scalar]:
         """Of each load that varies, its tangent."""
@@ -101,7 +105,7 @@ class Partners:
             elif what == "in" and name[0] in named:
                 found[load] = _load(graph, replace(address, area=("in", named[name[0]])))
             elif what == "work" and not self.is_told(address):
-                found[load] = _load(graph, shifted(address))
+                found[load] = _load(graph, self.shifted(address))
         return found
 
     def _rates(self, graph: Graph, name: str, direction: str) -> dict[Node, Scalar]:
@@ -122,7 +126,17 @@ class Partners:
         if address.area[0] == "out":
             weight = self.product.vectors[address.area[1]]
             return _load(graph, replace(address, area=("in", weight)))
-        return _load(graph, adjoint_of(address))
+        return _load(graph, self.adjoint_of(address))
+
+    def shifted(self, address: Address) -> Address:
+        """The partner's."""
+        return replace(address, operands=(*address.operands, shift_of(self.level)))
+
+    def adjoint_of(self, address: Address) -> Address:
+        """The partner's, in reverse: that of a column walks with it."""
+        return (
+            address.moved("column", "adjoint") if address.has("column") else self.shifted(address)
+        )
 
     def is_told(self, address: Address) -> bool:
         """Whether only checks read a number."""
@@ -134,14 +148,9 @@ def _load(graph: Graph, address: Address) -> Node:
     return graph.input(("load", address))
 
 
-def shifted(address: Address) -> Address:
-    """The partner's."""
-    return replace(address, operands=(*address.operands, SHIFT))
-
-
-def adjoint_of(address: Address) -> Address:
-    """The partner's, in reverse: that of a column walks with it."""
-    return address.moved("column", "adjoint") if address.has("column") else shifted(address)
+def shift_of(level: int) -> Operand:
+    """The operand that leads to a partner."""
+    return SHIFT if level == 1 else ("shift", level)
 
 
 def _loads_of(graph: Graph, nodes: Sequence[Node]) -> list[Node]:
@@ -165,18 +174,19 @@ def forward_template(template: Template, partners: Partners) -> Template:
             if partners.is_told(store.address) or (store.adds and slope is graph.zero):
                 continue
             is_kept = store.address.area == WORK
-            address = shifted(store.address) if is_kept else store.address
+            address = partners.shifted(store.address) if is_kept else store.address
             stores.append(Store(address, slope, store.adds))
         regions.append(Region(region.over, stores, region.checks))
     return Template(graph, [x for x in regions if x.stores or x.checks])
 
 
-def forward_dense(step: Dense) -> list[Dense]:
+def forward_dense(step: Dense, partners: Partners) -> list[Dense]:
     """A system or a product of the whole machine, and its tangent.
 
     Of `x = A^-1 b` it is `dx = A^-1 (db - dA x)`, of `X = A^-1` `dX = -X dA X`, of
     `C += A B` `dC += dA B + A dB`.
     """
+    _check_first(partners)
     A, b, x = step.operands
     if step.routine == "dense_multiply":
         value = [] if isinstance(x.of, int) else [step]
@@ -186,6 +196,12 @@ def forward_dense(step: Dense) -> list[Dense]:
         return [step, Dense("dense_sandwich", (x, A.partner, x.partner))]
     residual = Dense("dense_residual", (A.partner, x, x.partner, b.partner))
     return [step, residual, Dense(step.routine, (A, x.partner, x.partner))]
+
+
+def _check_first(partners: Partners) -> None:
+    """NotRolledError but for the derivative of a program."""
+    if partners.level > 1:
+        raise NotRolledError("systems of the whole machine are differentiated once, not again")
 
 
 # -- in reverse ------------------------------------------------------------------------------
@@ -237,6 +253,8 @@ def reverse_template(
         NotRolledError: if numbers are no longer there.
     """
     graph = template.graph
+    if partners.level > 1 and any(x.over is not None for x in template.regions):
+        raise NotRolledError("columns of a matrix are differentiated in reverse once, not again")
     entries = Entries(graph, partners, record)
     outer = [x for x in template.regions if x.over is None]
     passing = [x for x in template.regions if _is_over(x, "columns")]
@@ -328,7 +346,7 @@ def _turned(
     written = [x for x in written if not partners.is_told(x.address)]
     values = [*(x.value for x in written), *summed]
     adjoints = [partners.adjoint(graph, x.address) for x in written]
-    adjoints += [_load(graph, shifted(x)) for x in summed.values()]
+    adjoints += [_load(graph, partners.shifted(x)) for x in summed.values()]
     bound = {} if outside is None else outside
     loads = [
         x
@@ -345,7 +363,7 @@ def _turned(
         if partners.is_told(address) or (slope is graph.zero and address not in replaced):
             continue
         if what == "work":
-            stores.append(Store(adjoint_of(address), slope, adds=address not in replaced))
+            stores.append(Store(partners.adjoint_of(address), slope, adds=address not in replaced))
         elif name[0] in product.configurations:
             by_coordinate.setdefault(name[0], {})[load] = slope
         else:
@@ -353,7 +371,7 @@ def _turned(
             stores.append(Store(result, slope, adds=True))
     for place, slope in zip(bound.values(), slopes[len(loads) :], strict=True):
         if slope is not graph.zero:
-            stores.append(Store(shifted(place), slope, adds=True))
+            stores.append(Store(partners.shifted(place), slope, adds=True))
     for configuration, of_load in by_coordinate.items():
         stores += _along_tangents(graph, partners, configuration, of_load)
     is_lost = replaced - {x for x in replaced if x.has("column")}  # columns are kept at every body
@@ -361,7 +379,7 @@ def _turned(
         raise NotRolledError("a number of the whole machine is replaced by a function of itself")
     # What belongs to one body is done with: the next one begins with zeros.
     passed = [x.address for x in written if x.address.has("paired", "scratch")]
-    return [*stores, *(Store(shifted(x), graph.zero) for x in dict.fromkeys(passed))]
+    return [*stores, *(Store(partners.shifted(x), graph.zero) for x in dict.fromkeys(passed))]
 
 
 def _varies(load: Node, by: Sequence[str]) -> bool:
@@ -383,12 +401,13 @@ def _along_tangents(
     return [Store(Address(area, OF_SPEEDS, i), x, adds=True) for i, x in enumerate(found)]
 
 
-def reverse_dense(step: Dense) -> list[Dense]:
+def reverse_dense(step: Dense, partners: Partners) -> list[Dense]:
     """The adjoints of a system or a product of the whole machine, written with a prime.
 
     Of `x = A^-1 b` they are `y = A*^-1 x'`, added to b', and `-y x*`, added to A'; of `X = A^-1`
     `-X* X' X*`, added to A'; of `C += A B` `C' B*`, added to A', and `A* C'`, added to B'.
     """
+    _check_first(partners)
     A, b, x = step.operands
     if step.routine == "dense_inverse":
         return [Dense("dense_adjoint_inverse", (x, x.partner, A.partner))]
