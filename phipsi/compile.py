@@ -195,7 +195,7 @@ def make_code(
             return backend.load_rolled(job, rollable, target)
         except NotRolledError as reason:
             with suppress(GraphTooLargeError):
-                if unroll is not None:  # else that was tried
+                if bodies <= backend.FORCED // backend.LEAST:
                     return straight(backend.FORCED)
             raise GraphTooLargeError(str(reason)) from reason
 

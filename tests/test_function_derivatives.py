@@ -237,35 +237,72 @@ def test_states_without_a_value_have_no_derivative():
 
 
 def test_what_has_no_machine_code_says_so_once_and_goes_to_numpy(monkeypatch):
-    """Matrices in reverse, derivatives of derivatives, unroll=True: each names its reason."""
+    """Matrices in reverse twice, unroll=True: each names its reason, at the line of the user."""
     model = arm()
     q, v, forces = states(model)
     w, dq = np.ones((model.nv, model.nv)), np.ones(model.nv)
-    (right,) = llvm(model, Mass).vjp(q, w=w)
+    (right, _) = llvm(model, Mass).jvp.vjp(q, dq=dq, w=w)
+    monkeypatch.setattr(machine_code, "LARGEST", 300)
     monkeypatch.setattr(machine_code, "FORCED", 300)
-    reverse = llvm(copy.copy(model), Mass).vjp
+    another = copy.copy(model)
+    reverse = llvm(another, Mass).jvp.vjp
     with pytest.warns(
-        SlowPathWarning, match=r"J\* w of Mass.* on 'welded' .*columns of a matrix pass"
-    ):
-        (found,) = reverse(q, w=w)
+        SlowPathWarning, match=r"J\* w of J t of Mass.* on 'welded' .*in reverse once, not again"
+    ) as said:
+        (found, _) = reverse(q, dq=dq, w=w)
+    assert [x.filename for x in said] == [__file__]
     check(found, right)
-    check(reverse(q, w=w)[0], right)  # warnings are errors here: there is no second one
+    check(reverse(q, dq=dq, w=w)[0], right)  # warnings are errors here: there is no second one
     assert reverse.info().path == "interpreter"
-    second = llvm(copy.copy(model), FALL).jvp.jvp
-    with pytest.warns(SlowPathWarning, match="it is a derivative of a derivative"):
-        second(q, v, forces, dq=dq, ddq=dq)
+    for how in ({"threads": 2}, {"lanes": 4}, {"dtype": np.float32}):
+        llvm(another, Mass, **how).jvp.vjp(q, dq=dq, w=w)  # nor one for another way to compile it
     forced = llvm(copy.copy(model), FALL, unroll=True).jvp
-    with pytest.warns(SlowPathWarning, match="unroll=True was asked for"):
+    with pytest.warns(SlowPathWarning, match="unroll=True was asked for; leave unroll to phipsi"):
         forced(q, v, forces, dq=dq)
+
+
+def test_what_is_refused_is_not_said_to_be_evaluated(monkeypatch):
+    """One error, the same at every call, that says what to do; no warning before it."""
+    model = arm()
+    q, dq, w = model.neutral(), np.ones(model.nv), np.ones((model.nv, model.nv))
+    monkeypatch.setattr(machine_code, "LARGEST", 300)
+    monkeypatch.setattr(machine_code, "FORCED", 300)
+    monkeypatch.setattr(derivative, "LONGEST", 300)
+    reverse = llvm(copy.copy(model), Mass).jvp.vjp
+    said = []
+    for _ in range(2):
+        with pytest.raises(BackendError, match="more than 300 numbers without them") as error:
+            reverse(q, dq=dq, w=w)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+    assert "`.jvp` of `J t of Mass` has loops" in said[0]
     monkeypatch.setattr(derivative, "LARGEST", 300)
-    with (
-        pytest.warns(SlowPathWarning),
-        pytest.raises(BackendError, match="too large for NumPy: its graph has more than 300 nodes"),
-    ):
-        llvm(copy.copy(model), Mass).vjp(q, w=w)
+    with pytest.raises(BackendError, match="too large for NumPy: its graph has more than 300"):
+        numpy(copy.copy(model), Mass).vjp(q, w=w)
+
+
+def test_graphs_of_several_choices_of_bodies_are_kept(monkeypatch):
+    """Points that alternate between bodies: each graph is traced once."""
+    model = arm()
+    function = numpy(model, J @ beta).jvp
+    q, v, _ = states(model)
+    traced, trace = [], derivative.Derivative._computation
+
+    def counted(self, bodies):
+        job = trace(self, bodies)
+        inner = job.traced
+        object.__setattr__(job, "traced", lambda limit: traced.append(bodies) or inner(limit))
+        return job
+
+    monkeypatch.setattr(derivative.Derivative, "_computation", counted)
+    for _ in range(3):
+        for body in model.bodies[:2]:
+            function(q, v, points=[pp.point(body.name)], dq=v)
+    assert len(traced) == 2
 
 
 def test_what_is_done_once_may_be_too_long_as_well(monkeypatch):
+    monkeypatch.setattr(machine_code, "LARGEST", 10)
     monkeypatch.setattr(machine_code, "FORCED", 10)
     monkeypatch.setattr(looped, "LARGEST", 10)
     once = PROJECTED.inv @ (s + PROJECTED.inv @ t)

@@ -389,3 +389,53 @@ def test_a_number_that_is_replaced_by_its_own_function_has_no_way_back():
     partners = Partners(Product(True, ("q",), ("w",)), None, range(0))
     with pytest.raises(NotRolledError, match="replaced by a function of itself"):
         template_derivatives.reverse_template(template, partners)
+
+
+# -- again -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["jvp", "vjp"])
+@pytest.mark.parametrize("second", ["jvp", "vjp"])
+def test_derivatives_of_derivatives_are_rolled(first, second):
+    """Both ways after both ways, against unrolled code; columns in reverse once."""
+    cases = [("tree_of_every_kind", INVERSE), ("serial_multidof", FALL), ("mimics", (C, U))]
+    if second == "jvp":
+        cases += [("serial_multidof", Mass), ("rotor_bodies", Mass.inv)]
+    for machine, expression in cases:
+        model = machines.MARKET[machine]()
+        made = [rolled(model, expression), llvm(model, expression, unroll=True, lanes=1)]
+        ours, theirs = (getattr(getattr(function, first), second) for function in made)
+        rng = np.random.default_rng(2)
+        shapes = ours._computation({}).inputs
+        given = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+        given["q"] = pp.integrate(model, model.neutral(), 0.5 * rng.normal(size=model.nv))
+        assert_same(ours(**given), theirs(**given), f"{machine}: {expression}")
+        assert ours.info().path == "rolled"
+
+
+@pytest.mark.parametrize("order", [("jvp", "jvp"), ("vjp", "jvp"), ("jvp", "vjp"), ("vjp", "vjp")])
+def test_second_derivatives_cost_the_same_for_every_further_body(order):
+    """Flops and stored numbers, counted: a straight line on chains."""
+    counted = []
+    for n in (100, 200, 400):
+        product = rolled(pp.chain(n), INVERSE)
+        for which in order:
+            product = getattr(product, which)
+        info = product.info()
+        assert info.path == "rolled"
+        counted.append((info.flops, round(info.stored_per_body * n)))
+    first, second = np.diff(counted, axis=0)
+    assert np.array_equal(2 * first, second)
+
+
+def test_moves_have_second_derivatives_in_loops(monkeypatch):
+    monkeypatch.setattr("phipsi.backends.moves.LARGEST", 0)
+    model = machines.MARKET["tree_of_every_kind"]()
+    q, v, _ = states(model)
+    rng = np.random.default_rng(3)
+    ours = pp.compile(copy.copy(model), pp.integrate, backend="llvm").vjp.jvp
+    theirs = pp.compile(model, pp.integrate, backend="numpy").vjp.jvp
+    w, dw = rng.normal(size=(2, model.nq))
+    along = rng.normal(size=(2, model.nv))
+    assert_same(ours(q, v, w, *along, dw), theirs(q, v, w, *along, dw))
+    assert ours.info().path == "rolled"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 import numpy as np
 
-from phipsi.errors import BackendError, InputError, SlowPathWarning
+from phipsi.errors import BackendError, InputError, SlowPathWarning, warn_caller
 from phipsi.function.arrays import ArrayFunction
 from phipsi.function.call import Bodies, Call, Lists
 from phipsi.function.info import Info
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from phipsi.backends.machine_code import MachineCode
     from phipsi.model.model import Point
 
-LARGEST = 2_000_000  # nodes of a graph that is evaluated by NumPy where it is too long to compile
+LARGEST = 2_000_000  # nodes of a graph that NumPy evaluates, if that is asked for
+LONGEST = 300_000  # of one in place of machine code: beyond, a call would take a second and more
+GRAPHS = 8  # that are kept, one for each choice of the bodies that points are on
+LEAST = 20  # nodes of one body, at the least
 PRODUCTS = {"jvp": "J t", "vjp": "J* w"}  # J being the Jacobian
 
 
@@ -59,8 +62,11 @@ class Derivative(ArrayFunction):
             self.outputs = tuple(f"{text} of {base._text}, by {x}" for x in base.varying)
         self._order = (*base._order, *self.added) if base._order else ()
         self._skips = bool(self._order) and "v" not in base._order  # a direction comes behind it
-        self._traced: tuple[Any, Trace] | None = None
-        self._is_slow = False  # whether NumPy evaluates it in place of machine code
+        self._traced: OrderedDict[tuple, Trace] = OrderedDict()  # graphs that NumPy evaluates
+        self._refused: dict[
+            tuple, str
+        ] = {}  # choices of bodies for which there is nothing, and why
+        self._asked: Bodies = {}  # that code is being made for
 
     def _names(self) -> tuple[str, ...]:
         from phipsi.backends.derivatives import direction_names, weight_names
@@ -183,25 +189,58 @@ class Derivative(ArrayFunction):
     def _in_double(self) -> Derivative:
         return Derivative(self.base._in_double, self.kind)
 
+    def _compile(self, bodies: Bodies) -> MachineCode | None:
+        if _key(bodies) in self._refused:
+            raise BackendError(self._refused[_key(bodies)])
+        self._asked = bodies
+        return super()._compile(bodies)
+
     def _too_large(self, reason: str) -> MachineCode | None:
-        """NumPy takes longer graphs, slowly."""
-        if not self._is_slow:
-            warn(
-                f"`{self._text}` on {self.model.name!r} is evaluated by NumPy, node by node: its "
-                f"graph is too long to compile, and it has no loops, since "
-                f"{reason or self._why_unrolled()}",
-                SlowPathWarning,
-                stacklevel=2,
+        """NumPy takes longer graphs, slowly; of what is too long for it, too, an error says so."""
+        why = reason or self._why_unrolled()
+        where = f"`{self._text}` on {self.model.name!r}"
+        try:
+            if self._is_beyond(LONGEST):
+                raise GraphTooLargeError
+            self._trace(self._asked, LONGEST)
+        except GraphTooLargeError:
+            message = (
+                f"{where} has no machine code: it has no loops, since {why}, and more than "
+                f"{LONGEST:,} numbers without them; {self._way_out()}"
             )
-        self._is_slow = True
+            self._refused[_key(self._asked)] = message
+            raise BackendError(message) from None
+        told = self.model.functions
+        if ("slow", self._text) not in told:
+            told["slow", self._text] = True
+            warn_caller(
+                f"{where} is evaluated by NumPy, node by node: its graph is too long to compile, "
+                f"and it has no loops, since {why}; {self._way_out()}",
+                SlowPathWarning,
+            )
         return None
+
+    def _is_beyond(self, limit: int) -> bool:
+        """Whether arguments and results alone are too many numbers, or the bodies."""
+        job = self._computation(self._asked)
+        if job is None:
+            return False
+        numbers = sum(map(prod, (*job.inputs.values(), *job.outputs)))
+        return max(numbers, LEAST * len(self.model.bodies)) > limit
 
     def _why_unrolled(self) -> str:
         if self.options.unroll:
             return "unroll=True was asked for"
-        if isinstance(self.base, Derivative):
-            return "it is a derivative of a derivative"
         return "too much is done once for the whole machine"
+
+    def _way_out(self) -> str:
+        if self.options.unroll:
+            return "leave unroll to phipsi"
+        if isinstance(self.base, Derivative) and self.kind == "vjp":
+            return f"`.jvp` of `{self.base._text}` has loops, unless systems are solved in it"
+        if isinstance(self.base, Derivative):
+            return "derivatives of first order have loops"
+        return "fewer points, or a smaller space, would do"
 
     def _once_more(
         self, call: Call, job: Job, packed: Any, batch: tuple[int, ...], is_complex: bool
@@ -238,15 +277,28 @@ class Derivative(ArrayFunction):
         return [x[()] if x.ndim == 0 else x for x in results]
 
     def _graph(self, bodies: Bodies) -> Trace:
-        key = tuple((key, *several) for key, several in bodies.items())
-        if self._traced is None or self._traced[0] != key:
+        """What NumPy evaluates; BackendError where that is too long."""
+        try:
+            return self._trace(bodies, LARGEST)
+        except GraphTooLargeError:
+            raise BackendError(
+                f"`{self._text}` on {self.model.name!r} is too large for NumPy: its graph has "
+                f"more than {LARGEST:,} nodes"
+            ) from None
+
+    def _trace(self, bodies: Bodies, limit: int) -> Trace:
+        """The graph for a choice of bodies, kept for the next calls."""
+        key = _key(bodies)
+        found = self._traced.pop(key, None)
+        if found is None:
             job = self._computation(bodies)
             assert job is not None
-            try:
-                self._traced = key, job.traced(LARGEST)
-            except GraphTooLargeError:
-                raise BackendError(
-                    f"`{self._text}` on {self.model.name!r} is too large for NumPy: its graph has "
-                    f"more than {LARGEST:,} nodes"
-                ) from None
-        return self._traced[1]
+            found = job.traced(limit)
+            while len(self._traced) >= GRAPHS:
+                self._traced.popitem(last=False)
+        self._traced[key] = found
+        return found
+
+
+def _key(bodies: Bodies) -> tuple:
+    return tuple((key, *several) for key, several in bodies.items())
