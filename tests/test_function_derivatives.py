@@ -324,3 +324,58 @@ def test_what_stands_for_the_speeds_is_no_direction():
         function.vjp(q, v)
     with pytest.raises(InputError, match="needs weights"):
         function.vjp(q, 1.0)
+
+
+# -- quick calls -----------------------------------------------------------------------------
+
+
+def test_directions_left_out_and_single_gradients_have_entries(monkeypatch):
+    """Calls as the docs have them go to machine code directly, and give what careful ones do."""
+    model = arm()
+    q, v, forces = states(model)
+    dq = np.linspace(-1.0, 1.0, model.nv)
+    at = [pp.point(model.bodies[-1].name, (0.1, 0.2, 0.3))]
+    g, zeros = np.empty(model.nv), np.zeros(model.nv)
+    fall, energy, tip = (llvm(model, x) for x in (FALL, U, J @ beta))
+    calls = [
+        lambda: fall.jvp(q, v, forces, dq=dq),
+        lambda: fall.jvp(q, v, forces, dT=dq, dq=dq),
+        lambda: fall.jvp(np.stack([q, q]), v, forces, dv=dq),
+        lambda: fall.jvp(q, v, forces, dq),
+        lambda: tip.jvp(q, v, points=at, dq=dq),
+        lambda: tip.jvp(q, v, at, dq),
+        lambda: energy.vjp(q, w=1.0),
+        lambda: energy.vjp(q, w=2, out=(g,)),
+        lambda: energy.vjp(q, w=np.array(3.0), out=g),
+        lambda: energy.vjp(q, None, np.float64(4.0)),
+    ]
+    expected = [as_tuple(call()) for call in calls]
+    check(expected[0][0], fall.jvp(q, v, forces, dq, zeros, zeros))
+    gradient = energy.vjp(q, w=1.0)
+    assert type(gradient) is tuple
+    assert energy.vjp(q, w=1.0, out=(g,))[0] is g
+    check(g, gradient[0])
+
+    def no(*_, **__):
+        raise AssertionError("an entry takes these")
+
+    monkeypatch.setattr(derivative.Derivative, "_carefully", no)
+    for call, right in zip(calls[:-1], expected, strict=False):
+        for one, other in zip(as_tuple(call()), right, strict=True):
+            assert one.shape == other.shape
+    assert np.array_equal(fall.jvp(q, v, forces, dq=dq), expected[0][0])
+
+
+def test_what_is_wrong_is_named_as_ever_where_directions_are_left_out():
+    model = arm()
+    q, v, forces = states(model)
+    function = llvm(model, FALL).jvp
+    function(q, v, forces, dq=v)
+    with pytest.raises(InputError, match="needs a direction"):
+        function(q, v, forces)
+    with pytest.raises(InputError, match="has no argument 'dw'"):
+        function(q, v, forces, dw=v)
+    with pytest.raises(InputError, match="dq has shape"):
+        function(q, v, forces, dq=v[:2])
+    with pytest.raises(InputError, match="is nan"):
+        llvm(model, U).vjp(q, w=np.nan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from math import prod
@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phipsi.errors import BackendError, InputError, SlowPathWarning, warn_caller
-from phipsi.function.arrays import ArrayFunction
+from phipsi.errors import (
+    BackendError,
+    InputError,
+    PhipsiError,
+    SlowPathWarning,
+    warn_caller,
+)
+from phipsi.function.arrays import PLACES, ArrayFunction, points_key
 from phipsi.function.call import Bodies, Call, Lists
 from phipsi.function.info import Info
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
@@ -28,6 +34,7 @@ LARGEST = 2_000_000  # nodes of a graph that NumPy evaluates, if that is asked f
 LONGEST = 300_000  # of one in place of machine code: beyond, a call would take a second and more
 GRAPHS = 8  # that are kept, one for each choice of the bodies that points are on
 LEAST = 20  # nodes of one body, at the least
+NUMBERS = (float, int, np.float64, np.float32)  # that weights may be, in place of arrays
 PRODUCTS = {"jvp": "J t", "vjp": "J* w"}  # J being the Jacobian
 
 
@@ -66,6 +73,9 @@ class Derivative(ArrayFunction):
         self._refused: dict[
             tuple, str
         ] = {}  # choices of bodies for which there is nothing, and why
+        self._zeros: dict[
+            Any, dict[str, np.ndarray]
+        ] = {}  # directions that are left out, by points
         self._asked: Bodies = {}  # that code is being made for
 
     def _names(self) -> tuple[str, ...]:
@@ -105,6 +115,58 @@ class Derivative(ArrayFunction):
 
     def __repr__(self) -> str:
         return f"<Derivative ({', '.join(self.inputs)}) -> {self._text} of {self.model.name!r}>"
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def _by_code(self, arguments: tuple, named: dict[str, Any]) -> Any:
+        """A call that leaves out directions is one with zeros, which its entry takes.
+
+        Weights that are plain numbers are arrays there.
+        """
+        more: dict[str, Any] = {
+            x: np.array(named[x], self.dtype) for x in self.added if type(named.get(x)) in NUMBERS
+        }
+        if self.kind == "jvp":
+            more |= self._zeros_for(arguments, named)
+        if more:
+            return self(*arguments, **(named | more))
+        return super()._by_code(arguments, named)
+
+    def _zeros_for(self, arguments: tuple, named: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+        """The directions that are left out; none where all are."""
+        points: Any = ()
+        if self._passes_points:
+            passed = {**dict(zip(self.inputs, arguments, strict=False)), **named}
+            points = passed.get("points", ())
+        try:
+            key = (len(arguments), *named, points_key(points))
+            found = self._zeros.get(key)
+            if found is None:
+                found = self._make_zeros({*self.inputs[: len(arguments)], *named}, points)
+                while len(self._zeros) >= PLACES:
+                    self._zeros.pop(next(iter(self._zeros)), None)
+                self._zeros[key] = found
+        except (TypeError, PhipsiError):  # no points: a careful call says so
+            return {}
+        return found
+
+    def _make_zeros(self, given: set[str], points: Any) -> dict[str, np.ndarray]:
+        missing = [x for x in self.added if x not in given]
+        if len(missing) == len(self.added):
+            return {}
+        job = self._computation(self._bodies(self._lists(points)))
+        shapes = {} if job is None else job.added
+        return {x: np.zeros(shapes[x], self.dtype) for x in missing if x in shapes}
+
+    def _entry(self, *arguments: Any, **named: Any) -> Callable | None:
+        entry = super()._entry(*arguments, **named)
+        is_alone = self._several and len(self.outputs) == 1
+        return entry if entry is None or not is_alone else partial(_in_tuple, entry)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Results are what an entry returns, or that in a tuple."""
+        return True
 
     # -- arguments -----------------------------------------------------------------------------
 
@@ -302,3 +364,12 @@ class Derivative(ArrayFunction):
 
 def _key(bodies: Bodies) -> tuple:
     return tuple((key, *several) for key, several in bodies.items())
+
+
+def _in_tuple(entry: Callable, /, *arguments: Any, **named: Any) -> tuple[Any] | None:
+    """The one result of an entry, as a function of several returns it."""
+    out = named.get("out")
+    if type(out) is tuple and len(out) == 1:
+        named["out"] = out[0]
+    result = entry(*arguments, **named)
+    return None if result is None else (result,)
