@@ -379,3 +379,34 @@ def test_what_is_wrong_is_named_as_ever_where_directions_are_left_out():
         function(q, v, forces, dq=v[:2])
     with pytest.raises(InputError, match="is nan"):
         llvm(model, U).vjp(q, w=np.nan)
+
+
+@pytest.mark.parametrize("unroll", [None, False])
+def test_more_arguments_than_machine_code_takes_are_taken_in_parts(unroll):
+    """J t and J* w by 33 arguments: transposes of each other, and what NumPy has; `out` too."""
+    model = pp.examples.puma560()
+    bodies, joints = model.bodies, model.joints
+    names = [f"{x.name}.{y}" for x in bodies for y in ("mass", "first_moment", "inertia")]
+    names += [f"{x.name}.{y}" for x in joints for y in ("rotor_inertia", "position")]
+    function = llvm(model, FALL, parameters=names, unroll=unroll)
+    other = pp.compile(model, FALL, parameters=names, backend="numpy")
+    q, v, forces = states(model)
+    nominal = {x: y + 0.5 if x.endswith("mass") else y for x, y in function.parameters.items()}
+    along = {f"d{name}": y for name, y in directions_of(nominal).items()}
+    rng = np.random.default_rng(4)
+    dq, dv, dT, w = rng.normal(size=(4, model.nv))
+    whole = {"dq": dq, "dv": dv, "dT": dT, **along}
+    found = function.jvp(q, v, forces, **nominal, **whole)
+    check(found, other.jvp(q, v, forces, **nominal, **whole))
+    back = function.vjp(q, v, forces, **nominal, w=w)
+    assert len(back) == len(function.varying) == 33
+    terms = [np.sum(x * y) for x, y in zip(back, whole.values(), strict=True)]
+    assert abs(sum(terms) - w @ found) <= 1e-10 * (1.0 + sum(map(abs, terms)))
+    out = tuple(map(np.empty_like, back))
+    assert function.vjp(q, v, forces, **nominal, w=w, out=out)[-1] is out[-1]
+    assert all(map(np.array_equal, out, back))
+    some = function.jvp(np.stack([q, q]), v, forces, **nominal, dT=dT)
+    check(some[1], other.jvp(q, v, forces, **nominal, dT=dT))
+    assert function.vjp.info().path == ("rolled" if unroll is False else "unrolled")
+    with pytest.raises(BackendError, match="67 arguments and results; machine code takes 64"):
+        _ = function.jvp.gufunc

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
 from math import prod
@@ -21,6 +22,7 @@ from phipsi.errors import (
 from phipsi.function.arrays import PLACES, ArrayFunction, points_key
 from phipsi.function.call import Bodies, Call, Lists
 from phipsi.function.info import Info
+from phipsi.function.results import copied
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
 from phipsi.lowering.trace import Trace
 from phipsi.model.configuration import broadcast, check_array
@@ -34,6 +36,7 @@ LARGEST = 2_000_000  # nodes of a graph that NumPy evaluates, if that is asked f
 LONGEST = 300_000  # of one in place of machine code: beyond, a call would take a second and more
 GRAPHS = 8  # that are kept, one for each choice of the bodies that points are on
 LEAST = 20  # nodes of one body, at the least
+MOST = 64  # arguments and results of machine code, as NumPy has it
 NUMBERS = (float, int, np.float64, np.float32)  # that weights may be, in place of arrays
 PRODUCTS = {"jvp": "J t", "vjp": "J* w"}  # J being the Jacobian
 
@@ -51,12 +54,14 @@ class Derivative(ArrayFunction):
         kind: "jvp" or "vjp".
         varying: the arguments of the function that derivatives are by.
         added: the names of t or w among the arguments.
+        by: the arguments of the function that derivatives are by; some of them in a part, below.
         model, inputs, outputs, backend, dtype: as those of the function.
     """
 
-    def __init__(self, base: ArrayFunction, kind: str):
+    def __init__(self, base: ArrayFunction, kind: str, by: tuple[str, ...] | None = None):
         super().__init__(base.model, kind == "vjp" or base._several, base.options)
         self.base, self.kind = base, kind
+        self.by = base.varying if by is None else by
         self._passes_points = base._passes_points
         self._block_shapes = base._block_shapes
         self.added = self._names()
@@ -66,7 +71,7 @@ class Derivative(ArrayFunction):
         if kind == "jvp":
             self.outputs = tuple(f"{text} of {x}" for x in base.outputs)
         else:
-            self.outputs = tuple(f"{text} of {base._text}, by {x}" for x in base.varying)
+            self.outputs = tuple(f"{text} of {base._text}, by {x}" for x in self.by)
         self._order = (*base._order, *self.added) if base._order else ()
         self._skips = bool(self._order) and "v" not in base._order  # a direction comes behind it
         self._traced: OrderedDict[tuple, Trace] = OrderedDict()  # graphs that NumPy evaluates
@@ -83,7 +88,7 @@ class Derivative(ArrayFunction):
 
         base = self.base
         if self.kind == "jvp":
-            return direction_names(base.varying, base.inputs)
+            return direction_names(self.by, base.inputs)
         return weight_names(len(base.outputs), base.inputs)
 
     @cached_property
@@ -98,6 +103,8 @@ class Derivative(ArrayFunction):
         """
         if self._passes_points and points is None:
             raise InputError(f"the cost of `{self._text}` depends on points: pass points")
+        if self._parts:
+            return _sum_of([x.info(points) for x in self._parts])
         lists = self._lists(points or ())
         code = self._compiled_at(lists) if self.backend == "llvm" else None
         if code is not None:
@@ -111,10 +118,53 @@ class Derivative(ArrayFunction):
         return Info(flops, sum(counts.get(op, 0) for op in ("sin", "cos")), None, None)
 
     def __reduce__(self) -> tuple:
-        return Derivative, (self.base, self.kind)
+        return Derivative, (self.base, self.kind, self.by)
 
     def __repr__(self) -> str:
         return f"<Derivative ({', '.join(self.inputs)}) -> {self._text} of {self.model.name!r}>"
+
+    # -- many arguments ------------------------------------------------------------------------
+
+    @cached_property
+    def _parts(self) -> list[Derivative]:
+        """Derivatives by some arguments each, where those by all have too many; else none.
+
+        `J t` is the sum of theirs, and `J* w` has their results one after the other.
+        """
+        fixed = len(self.base.inputs) + (len(self.base.outputs) if self.kind == "jvp" else 0)
+        fixed += len(self.added) if self.kind == "vjp" else 0
+        room = MOST - fixed
+        if room >= len(self.by) or room < 1:
+            return []
+        cuts = range(0, len(self.by), room)
+        return [Derivative(self.base, self.kind, self.by[i : i + room]) for i in cuts]
+
+    def _carefully(
+        self, arguments: Sequence[Any], named: dict[str, Any], threads: int | str | None = None
+    ) -> Any:
+        if not self._parts:
+            return super()._carefully(arguments, named, threads)
+        named = dict(named)
+        out = named.pop("out", None)
+        values = self._by_name(arguments, named)
+        mine = {x: values.pop(x) for x in self.added if x in values}
+        found: list[tuple] = []
+        names = dict(zip(self.by, self.added, strict=False))
+        for part in self._parts:
+            own = mine
+            if self.kind == "jvp":
+                pairs = zip(part.by, part.added, strict=True)
+                own = {x: mine[names[of]] for of, x in pairs if names[of] in mine}
+            if own:
+                result = part(**values, **own, threads=threads)
+                found.append(result if self._several else (result,))
+        if self.kind == "jvp":
+            results = [sum(x[1:], start=x[0]) for x in zip(*found, strict=True)]
+        else:
+            results = list(chain(*found))
+        if out is not None:
+            results = list(copied(results, out, self.dtype))
+        return tuple(results) if self._several else results[0]
 
     # -- calls ---------------------------------------------------------------------------------
 
@@ -245,15 +295,21 @@ class Derivative(ArrayFunction):
         if base is None:
             return None
         kind = JacobianVector if self.kind == "jvp" else VectorJacobian
-        return kind(base, self.model, self.base.varying)
+        return kind(base, self.model, self.by)
 
     @cached_property
     def _in_double(self) -> Derivative:
-        return Derivative(self.base._in_double, self.kind)
+        return Derivative(self.base._in_double, self.kind, self.by)
 
     def _compile(self, bodies: Bodies) -> MachineCode | None:
         if _key(bodies) in self._refused:
             raise BackendError(self._refused[_key(bodies)])
+        count = len(self.inputs) + len(self.outputs)
+        if count > MOST:
+            raise BackendError(
+                f"`{self._text}` on {self.model.name!r} has {count} arguments and results; machine "
+                f"code takes {MOST}: pass parameters together, as 'moments' of all bodies"
+            )
         self._asked = bodies
         return super()._compile(bodies)
 
@@ -364,6 +420,19 @@ class Derivative(ArrayFunction):
 
 def _key(bodies: Bodies) -> tuple:
     return tuple((key, *several) for key, several in bodies.items())
+
+
+def _sum_of(several: Sequence[Info]) -> Info:
+    """What parts cost together; how the first is run."""
+    first, stored = several[0], [x.stored_per_body for x in several]
+    return replace(
+        first,
+        flops=sum(x.flops for x in several),
+        sincos=sum(x.sincos for x in several),
+        stored_per_body=None if None in stored else sum(x or 0.0 for x in stored),
+        nodes=None if first.nodes is None else sum(x.nodes or 0 for x in several),
+        compile_seconds=sum(x.compile_seconds or 0.0 for x in several),
+    )
 
 
 def _in_tuple(entry: Callable, /, *arguments: Any, **named: Any) -> tuple[Any] | None:

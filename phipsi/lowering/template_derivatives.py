@@ -100,9 +100,11 @@ class Partners:
         for load in loads:
             address: Address = load.data[1]
             what, *name = address.area
+            if what == "in" and name[0] not in named:
+                continue
             if what == "in" and name[0] in self.product.configurations:
                 found |= self._rates(graph, name[0], named[name[0]])
-            elif what == "in" and name[0] in named:
+            elif what == "in":
                 found[load] = _load(graph, replace(address, area=("in", named[name[0]])))
             elif what == "work" and not self.is_told(address):
                 found[load] = _load(graph, self.shifted(address))
