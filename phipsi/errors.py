@@ -17,12 +17,12 @@ A message says what failed, on what, what was expected, and what to do. An
 `assert` in the code marks our own bug, never a user's mistake.
 """
 
-import os
 import sys
-import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
-from types import FrameType
+from os import sep
+from os.path import abspath, dirname
+from warnings import warn
 
 
 class PhipsiError(Exception):
@@ -57,13 +57,15 @@ class SlowPathWarning(RuntimeWarning):
     """A function that was to be machine code is evaluated by NumPy, and why; once for each."""
 
 
-def warn_slow_path(message: str) -> None:
-    """A `SlowPathWarning` at the line that called the package."""
-    package, level = os.path.dirname(__file__), 2
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(package):
+HOME = dirname(abspath(__file__))  # of the package
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of phipsi that has led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(HOME + sep):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, SlowPathWarning, stacklevel=level)
+    warn(message, category, stacklevel=level)
 
 
 LONGEST_NAME = 150  # characters, of names that are compared and shown: files have any

@@ -161,7 +161,8 @@ def test_products_are_added_to_what_is_there(where, lanes):
                 work[start : start + block[0].size] = block.reshape(lanes, -1).T
             into[place : place + n * m] = C.reshape(lanes, -1).T
             before = work.copy(), output.copy()
-            row = np.array([0, 0, 80, n, k, m, *starts[:2], area, place], np.int64)
+            fields = -1, starts[0], -1, starts[1], area, place
+            row = np.array([0, 0, 96, n, k, m, *fields], np.int64)
             outs = np.array([0, output.ctypes.data], np.int64)
             found = row_code(address)(None, outs.ctypes.data, work.ctypes.data, row.ctypes.data)
             assert found == 0
@@ -170,6 +171,39 @@ def test_products_are_added_to_what_is_there(where, lanes):
                 assert_close(result, C + A @ B)
             into[place : place + n * m] = C.reshape(lanes, -1).T
             assert [x.tobytes() for x in before] == [work.tobytes(), output.tobytes()]
+
+
+@everywhere
+@every_width
+def test_adjoints_of_products_are_added_to_what_is_there(where, lanes):
+    """A + C B* and B + A* C, with C in the workspace or an argument."""
+    rng = np.random.default_rng(11)
+    kind = REALS["double"]
+    row_code = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
+    for n, k, m in [(1, 1, 1), (3, 6, 5), (7, 6, 17), (2, 0, 3)]:
+        A, B, C = (rng.standard_normal((lanes, *x)) for x in ((n, k), (k, m), (n, m)))
+        starts = [GAP, 2 * GAP + n * k, 3 * GAP + n * k + k * m]
+        for routine in ("dense_multiply_right", "dense_multiply_left"):
+            address = compiled(where, lanes, "double").address(routine)
+            for area in (-1, 1):
+                work = aligned((starts[-1] + n * m + GAP) * lanes, kind).reshape(-1, lanes)
+                weight = aligned((n * m + GAP) * lanes, kind).reshape(-1, lanes)
+                for block, start in zip((A, B, C), starts, strict=True):
+                    work[start : start + block[0].size] = block.reshape(lanes, -1).T
+                weight[: n * m] = C.reshape(lanes, -1).T
+                of_A, of_B = (-1, starts[0]), (-1, starts[1])
+                of_C = (-1, starts[2]) if area < 0 else (area, 0)
+                is_right = routine == "dense_multiply_right"
+                order = (of_C, of_B, of_A) if is_right else (of_A, of_C, of_B)
+                row = np.array([0, 0, 96, n, k, m, *order[0], *order[1], *order[2]], np.int64)
+                ins = np.array([0, weight.ctypes.data], np.int64)
+                found = row_code(address)(ins.ctypes.data, None, work.ctypes.data, row.ctypes.data)
+                assert found == 0
+                place, shape = (starts[0], (n, k)) if is_right else (starts[1], (k, m))
+                result = work[place : place + shape[0] * shape[1]].T.reshape(lanes, *shape)
+                if result.size:
+                    right = A + C @ B.swapaxes(1, 2) if is_right else B + A.swapaxes(1, 2) @ C
+                    assert_close(result, right)
 
 
 def test_nothing_is_done_without_rows():

@@ -237,35 +237,72 @@ def test_states_without_a_value_have_no_derivative():
 
 
 def test_what_has_no_machine_code_says_so_once_and_goes_to_numpy(monkeypatch):
-    """Matrices in reverse, derivatives of derivatives, unroll=True: each names its reason."""
+    """Matrices in reverse twice, unroll=True: each names its reason, at the line of the user."""
     model = arm()
     q, v, forces = states(model)
     w, dq = np.ones((model.nv, model.nv)), np.ones(model.nv)
-    (right,) = llvm(model, Mass).vjp(q, w=w)
+    (right, _) = llvm(model, Mass).jvp.vjp(q, dq=dq, w=w)
+    monkeypatch.setattr(machine_code, "LARGEST", 300)
     monkeypatch.setattr(machine_code, "FORCED", 300)
-    reverse = llvm(copy.copy(model), Mass).vjp
+    another = copy.copy(model)
+    reverse = llvm(another, Mass).jvp.vjp
     with pytest.warns(
-        SlowPathWarning, match=r"J\* w of Mass.* on 'welded' .*columns of a matrix pass"
-    ):
-        (found,) = reverse(q, w=w)
+        SlowPathWarning, match=r"J\* w of J t of Mass.* on 'welded' .*in reverse once, not again"
+    ) as said:
+        (found, _) = reverse(q, dq=dq, w=w)
+    assert [x.filename for x in said] == [__file__]
     check(found, right)
-    check(reverse(q, w=w)[0], right)  # warnings are errors here: there is no second one
+    check(reverse(q, dq=dq, w=w)[0], right)  # warnings are errors here: there is no second one
     assert reverse.info().path == "interpreter"
-    second = llvm(copy.copy(model), FALL).jvp.jvp
-    with pytest.warns(SlowPathWarning, match="it is a derivative of a derivative"):
-        second(q, v, forces, dq=dq, ddq=dq)
+    for how in ({"threads": 2}, {"lanes": 4}, {"dtype": np.float32}):
+        llvm(another, Mass, **how).jvp.vjp(q, dq=dq, w=w)  # nor one for another way to compile it
     forced = llvm(copy.copy(model), FALL, unroll=True).jvp
-    with pytest.warns(SlowPathWarning, match="unroll=True was asked for"):
+    with pytest.warns(SlowPathWarning, match="unroll=True was asked for; leave unroll to phipsi"):
         forced(q, v, forces, dq=dq)
+
+
+def test_what_is_refused_is_not_said_to_be_evaluated(monkeypatch):
+    """One error, the same at every call, that says what to do; no warning before it."""
+    model = arm()
+    q, dq, w = model.neutral(), np.ones(model.nv), np.ones((model.nv, model.nv))
+    monkeypatch.setattr(machine_code, "LARGEST", 300)
+    monkeypatch.setattr(machine_code, "FORCED", 300)
+    monkeypatch.setattr(derivative, "LONGEST", 300)
+    reverse = llvm(copy.copy(model), Mass).jvp.vjp
+    said = []
+    for _ in range(2):
+        with pytest.raises(BackendError, match="more than 300 numbers without them") as error:
+            reverse(q, dq=dq, w=w)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+    assert "`.jvp` of `J t of Mass` has loops" in said[0]
     monkeypatch.setattr(derivative, "LARGEST", 300)
-    with (
-        pytest.warns(SlowPathWarning),
-        pytest.raises(BackendError, match="too large for NumPy: its graph has more than 300 nodes"),
-    ):
-        llvm(copy.copy(model), Mass).vjp(q, w=w)
+    with pytest.raises(BackendError, match="too large for NumPy: its graph has more than 300"):
+        numpy(copy.copy(model), Mass).vjp(q, w=w)
+
+
+def test_graphs_of_several_choices_of_bodies_are_kept(monkeypatch):
+    """Points that alternate between bodies: each graph is traced once."""
+    model = arm()
+    function = numpy(model, J @ beta).jvp
+    q, v, _ = states(model)
+    traced, trace = [], derivative.Derivative._computation
+
+    def counted(self, bodies):
+        job = trace(self, bodies)
+        inner = job.traced
+        object.__setattr__(job, "traced", lambda limit: traced.append(bodies) or inner(limit))
+        return job
+
+    monkeypatch.setattr(derivative.Derivative, "_computation", counted)
+    for _ in range(3):
+        for body in model.bodies[:2]:
+            function(q, v, points=[pp.point(body.name)], dq=v)
+    assert len(traced) == 2
 
 
 def test_what_is_done_once_may_be_too_long_as_well(monkeypatch):
+    monkeypatch.setattr(machine_code, "LARGEST", 10)
     monkeypatch.setattr(machine_code, "FORCED", 10)
     monkeypatch.setattr(looped, "LARGEST", 10)
     once = PROJECTED.inv @ (s + PROJECTED.inv @ t)
@@ -287,3 +324,89 @@ def test_what_stands_for_the_speeds_is_no_direction():
         function.vjp(q, v)
     with pytest.raises(InputError, match="needs weights"):
         function.vjp(q, 1.0)
+
+
+# -- quick calls -----------------------------------------------------------------------------
+
+
+def test_directions_left_out_and_single_gradients_have_entries(monkeypatch):
+    """Calls as the docs have them go to machine code directly, and give what careful ones do."""
+    model = arm()
+    q, v, forces = states(model)
+    dq = np.linspace(-1.0, 1.0, model.nv)
+    at = [pp.point(model.bodies[-1].name, (0.1, 0.2, 0.3))]
+    g, zeros = np.empty(model.nv), np.zeros(model.nv)
+    fall, energy, tip = (llvm(model, x) for x in (FALL, U, J @ beta))
+    calls = [
+        lambda: fall.jvp(q, v, forces, dq=dq),
+        lambda: fall.jvp(q, v, forces, dT=dq, dq=dq),
+        lambda: fall.jvp(np.stack([q, q]), v, forces, dv=dq),
+        lambda: fall.jvp(q, v, forces, dq),
+        lambda: tip.jvp(q, v, points=at, dq=dq),
+        lambda: tip.jvp(q, v, at, dq),
+        lambda: energy.vjp(q, w=1.0),
+        lambda: energy.vjp(q, w=2, out=(g,)),
+        lambda: energy.vjp(q, w=np.array(3.0), out=g),
+        lambda: energy.vjp(q, None, np.float64(4.0)),
+    ]
+    expected = [as_tuple(call()) for call in calls]
+    check(expected[0][0], fall.jvp(q, v, forces, dq, zeros, zeros))
+    gradient = energy.vjp(q, w=1.0)
+    assert type(gradient) is tuple
+    assert energy.vjp(q, w=1.0, out=(g,))[0] is g
+    check(g, gradient[0])
+
+    def no(*_, **__):
+        raise AssertionError("an entry takes these")
+
+    monkeypatch.setattr(derivative.Derivative, "_carefully", no)
+    for call, right in zip(calls[:-1], expected, strict=False):
+        for one, other in zip(as_tuple(call()), right, strict=True):
+            assert one.shape == other.shape
+    assert np.array_equal(fall.jvp(q, v, forces, dq=dq), expected[0][0])
+
+
+def test_what_is_wrong_is_named_as_ever_where_directions_are_left_out():
+    model = arm()
+    q, v, forces = states(model)
+    function = llvm(model, FALL).jvp
+    function(q, v, forces, dq=v)
+    with pytest.raises(InputError, match="needs a direction"):
+        function(q, v, forces)
+    with pytest.raises(InputError, match="has no argument 'dw'"):
+        function(q, v, forces, dw=v)
+    with pytest.raises(InputError, match="dq has shape"):
+        function(q, v, forces, dq=v[:2])
+    with pytest.raises(InputError, match="is nan"):
+        llvm(model, U).vjp(q, w=np.nan)
+
+
+@pytest.mark.parametrize("unroll", [None, False])
+def test_more_arguments_than_machine_code_takes_are_taken_in_parts(unroll):
+    """J t and J* w by 33 arguments: transposes of each other, and what NumPy has; `out` too."""
+    model = pp.examples.puma560()
+    bodies, joints = model.bodies, model.joints
+    names = [f"{x.name}.{y}" for x in bodies for y in ("mass", "first_moment", "inertia")]
+    names += [f"{x.name}.{y}" for x in joints for y in ("rotor_inertia", "position")]
+    function = llvm(model, FALL, parameters=names, unroll=unroll)
+    other = pp.compile(model, FALL, parameters=names, backend="numpy")
+    q, v, forces = states(model)
+    nominal = {x: y + 0.5 if x.endswith("mass") else y for x, y in function.parameters.items()}
+    along = {f"d{name}": y for name, y in directions_of(nominal).items()}
+    rng = np.random.default_rng(4)
+    dq, dv, dT, w = rng.normal(size=(4, model.nv))
+    whole = {"dq": dq, "dv": dv, "dT": dT, **along}
+    found = function.jvp(q, v, forces, **nominal, **whole)
+    check(found, other.jvp(q, v, forces, **nominal, **whole))
+    back = function.vjp(q, v, forces, **nominal, w=w)
+    assert len(back) == len(function.varying) == 33
+    terms = [np.sum(x * y) for x, y in zip(back, whole.values(), strict=True)]
+    assert abs(sum(terms) - w @ found) <= 1e-10 * (1.0 + sum(map(abs, terms)))
+    out = tuple(map(np.empty_like, back))
+    assert function.vjp(q, v, forces, **nominal, w=w, out=out)[-1] is out[-1]
+    assert all(map(np.array_equal, out, back))
+    some = function.jvp(np.stack([q, q]), v, forces, **nominal, dT=dT)
+    check(some[1], other.jvp(q, v, forces, **nominal, dT=dT))
+    assert function.vjp.info().path == ("rolled" if unroll is False else "unrolled")
+    with pytest.raises(BackendError, match="67 arguments and results; machine code takes 64"):
+        _ = function.jvp.gufunc

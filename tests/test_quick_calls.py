@@ -1,7 +1,6 @@
 """Calls that find their machine code by what they ask: the same answers, in the caller's memory."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from machines import MARKET, random_state
 
 import phipsi as pp
 from phipsi.dynamics import evaluate, points
-from phipsi.errors import SlowPathWarning
 from phipsi.function import point_entries
 from phipsi.model import configuration
 from phipsi.operators import C, J, Mass, S_q, T, X, beta, operator, phi, vector
@@ -263,20 +261,6 @@ def test_what_cannot_be_compiled_as_a_move_is_refused(robot):
         pp.compile(robot, pp.integrate, ["gravity"])
     with pytest.raises(pp.InputError, match="dq: is missing"):
         pp.compile(robot, pp.integrate)(robot.neutral())
-
-
-def test_moves_too_long_to_be_compiled_go_by_arrays_and_say_so(monkeypatch):
-    monkeypatch.setattr("phipsi.backends.moves.LARGEST", 10)
-    for kind in (pp.joints.Free(), pp.joints.Revolute()):
-        model = sled(*[kind] * 12)
-        q, v, _ = state(model)
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            moved = [pp.integrate(model, q, v) for _ in range(2)]
-        assert np.array_equal(moved, [configuration.integrate(model, q, v)] * 2)
-        assert pp.compile(model, pp.integrate).info().path == "interpreter"
-        is_slow = kind.quaternion is not None  # arrays add all angles at once
-        assert [x.category for x in said] == [SlowPathWarning] * is_slow
 
 
 # -- compiled functions ------------------------------------------------------------------------

@@ -27,8 +27,24 @@ from phipsi.errors import InputError, SolveError
 from phipsi.graph.graph import Graph
 from phipsi.lowering import template_derivatives
 from phipsi.lowering.template_derivatives import NotRolledError, Partners, Product
-from phipsi.lowering.templates import WORK, Address, Dense, Region, Store, Template, Whole
-from phipsi.operators import C, J, Mass, S_q, T, U, V, beta, c, f0, pose, psi
+from phipsi.lowering.templates import WORK, Address, Region, Store, Template
+from phipsi.operators import (
+    C,
+    H,
+    J,
+    Mass,
+    Omega,
+    S_q,
+    T,
+    U,
+    V,
+    X,
+    beta,
+    c,
+    f0,
+    pose,
+    psi,
+)
 
 KINETIC = 0.5 * beta.T @ Mass @ beta
 SWEEPS = {
@@ -104,13 +120,54 @@ def test_rolled_products_at_points_are_those_of_the_graph():
         check_rolled("welded", expression)
 
 
+MATRICES = {
+    "columns": [Mass, J, X @ J, psi.T @ H.T],
+    "pairs": [Mass.inv, Omega, J @ Mass.inv @ J.T, Mass.inv @ J.T, S_q.T @ Mass.inv @ S_q],
+    "dense": [FALL, PROJECTED.inv, S_q @ PROJECTED.inv @ S_q.T, PROJECTED.inv @ S_q.T @ T],
+}
+
+
 @pytest.mark.parametrize(
-    ("machine", "bundle"), [("rotor_bodies", "columns"), ("serial_multidof", "pairs")]
+    ("machine", "kind"),
+    [
+        ("tree_of_every_kind", "columns"),
+        ("rotor_bodies", "columns"),
+        ("serial_multidof", "pairs"),
+        ("mimics", "pairs"),
+        ("forest", "pairs"),
+        ("mimics", "dense"),
+    ],
 )
-def test_matrices_have_rolled_products_forward(machine, bundle):
-    """Columns, and pairs of them, carry tangents."""
-    own = [x for x in BUNDLES[bundle] if not any(y.free for y in letters_of((x,)))]
-    check_rolled(machine, own, reverse=False)
+def test_matrices_have_rolled_products_both_ways(machine, kind):
+    """Columns, pairs of them, and systems of the whole machine carry tangents and adjoints."""
+    for expression in MATRICES[kind]:
+        check_rolled(machine, expression)
+
+
+def test_several_matrices_in_one_function_have_rolled_products():
+    """Loops that they share: of several pairs in a loop each is done again before its adjoint."""
+    own = [x for x in BUNDLES["pairs"] if not any(y.free for y in letters_of((x,)))]
+    check_rolled("serial_multidof", own)
+    check_rolled("mimics", [Mass, Mass.inv, J @ Mass.inv @ J.T, J])
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    machine=machines.machines(max_bodies=8, mimics=(False, True)),
+    which=st.sampled_from([Mass, Mass.inv, Omega, PROJECTED.inv]),
+    seed=st.integers(0, 1000),
+)
+def test_products_with_matrices_are_transposes_of_each_other(machine, which, seed):
+    """w . J t = t . J* w on random machines, the tangent by the complex step."""
+    q, _, _ = states(machine, seed=seed)
+    rng = np.random.default_rng(seed)
+    dq = rng.normal(size=machine.nv)
+    function = rolled(machine, which)
+    (right,) = slopes_of(machine, which, q, {}, dq, {})
+    w = rng.normal(size=right.shape)
+    (by_q,) = function.vjp(q, w=w)
+    size = np.sum(np.abs(w * right)) + np.abs(by_q) @ np.abs(dq)
+    assert abs(np.sum(w * right) - by_q @ dq) <= 1e-9 * (1.0 + size)
 
 
 @pytest.mark.parametrize(
@@ -214,6 +271,31 @@ def test_products_of_large_machines_cost_the_same_for_every_further_body(shape):
         assert counted[-1][1] < 4.1 * counted[0][1]
 
 
+def test_products_with_matrices_of_points_cost_the_same_for_every_further_body():
+    """J, and J Mass^-1 J* of one point, in reverse: flops and stored numbers, a straight line."""
+    for expression in (J, J @ Mass.inv @ J.T):
+        counted = []
+        for n in (300, 600, 1200):
+            model = pp.chain(n)
+            at = [pp.point(model.bodies[-1].name)]
+            info = rolled(model, expression).vjp.info(at)
+            assert info.path == "rolled"
+            counted.append((info.flops, round(info.stored_per_body * n)))
+        first, second = np.diff(counted, axis=0)
+        assert np.array_equal(2 * first, second)
+
+
+def test_products_with_mass_matrices_cost_as_much_as_their_entries():
+    """In reverse: flops and stored numbers by body grow as the path of its columns does."""
+    for expression in (Mass, Mass.inv):
+        sizes = np.array([50, 100, 200])
+        infos = [rolled(pp.chain(int(n)), expression).vjp.info() for n in sizes]
+        flops = [info.flops / n for info, n in zip(infos, sizes, strict=True)]
+        for counted in (flops, [info.stored_per_body for info in infos]):
+            first, second = np.diff(counted)
+            assert 0.9 < second / (2 * first) < 1.1
+
+
 def test_two_thousand_bodies_by_both_ways():
     """J t by central differences; w . J t and t . J* w; a batch has the bits of its states."""
     n = 2000
@@ -307,5 +389,53 @@ def test_a_number_that_is_replaced_by_its_own_function_has_no_way_back():
     partners = Partners(Product(True, ("q",), ("w",)), None, range(0))
     with pytest.raises(NotRolledError, match="replaced by a function of itself"):
         template_derivatives.reverse_template(template, partners)
-    with pytest.raises(NotRolledError, match="inverts or multiplies matrices"):
-        template_derivatives.reverse_dense(Dense("dense_inverse", (Whole(0),) * 3))
+
+
+# -- again -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["jvp", "vjp"])
+@pytest.mark.parametrize("second", ["jvp", "vjp"])
+def test_derivatives_of_derivatives_are_rolled(first, second):
+    """Both ways after both ways, against unrolled code; columns in reverse once."""
+    cases = [("tree_of_every_kind", INVERSE), ("serial_multidof", FALL), ("mimics", (C, U))]
+    if second == "jvp":
+        cases += [("serial_multidof", Mass), ("rotor_bodies", Mass.inv)]
+    for machine, expression in cases:
+        model = machines.MARKET[machine]()
+        made = [rolled(model, expression), llvm(model, expression, unroll=True, lanes=1)]
+        ours, theirs = (getattr(getattr(function, first), second) for function in made)
+        rng = np.random.default_rng(2)
+        shapes = ours._computation({}).inputs
+        given = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+        given["q"] = pp.integrate(model, model.neutral(), 0.5 * rng.normal(size=model.nv))
+        assert_same(ours(**given), theirs(**given), f"{machine}: {expression}")
+        assert ours.info().path == "rolled"
+
+
+@pytest.mark.parametrize("order", [("jvp", "jvp"), ("vjp", "jvp"), ("jvp", "vjp"), ("vjp", "vjp")])
+def test_second_derivatives_cost_the_same_for_every_further_body(order):
+    """Flops and stored numbers, counted: a straight line on chains."""
+    counted = []
+    for n in (100, 200, 400):
+        product = rolled(pp.chain(n), INVERSE)
+        for which in order:
+            product = getattr(product, which)
+        info = product.info()
+        assert info.path == "rolled"
+        counted.append((info.flops, round(info.stored_per_body * n)))
+    first, second = np.diff(counted, axis=0)
+    assert np.array_equal(2 * first, second)
+
+
+def test_moves_have_second_derivatives_in_loops(monkeypatch):
+    monkeypatch.setattr("phipsi.backends.moves.LARGEST", 0)
+    model = machines.MARKET["tree_of_every_kind"]()
+    q, v, _ = states(model)
+    rng = np.random.default_rng(3)
+    ours = pp.compile(copy.copy(model), pp.integrate, backend="llvm").vjp.jvp
+    theirs = pp.compile(model, pp.integrate, backend="numpy").vjp.jvp
+    w, dw = rng.normal(size=(2, model.nq))
+    along = rng.normal(size=(2, model.nv))
+    assert_same(ours(q, v, w, *along, dw), theirs(q, v, w, *along, dw))
+    assert ours.info().path == "rolled"

@@ -4,19 +4,22 @@
     dense_solve             x = A^-1 b of any A, by P A = L U
     dense_inverse           A^-1 of any A, by P A = L U
     dense_multiply          C + A B, in the place of C
+    dense_multiply_right    A + C B*, in the place of A
+    dense_multiply_left     B + A* C, in the place of B
     dense_residual          c - A b
     dense_sandwich          -A b A of two matrices
     dense_adjoint_solve     A*^-1 b =: y added to the result, and -y c* to a matrix d
+    dense_adjoint_inverse   -A* b A* of two matrices, added to the result
 
 Each has the signature of the code of a row (`rolled`); the row has the fields
 
     3 n     4 where A starts     5 where b starts     6 where the result starts
     7 where there is room for `scratch(n)` numbers     8, 9 where c and d start
 
-and for `dense_multiply`, of A with n rows and k columns and B with m columns,
+and for products, of A with n rows and k columns and B with m columns,
 
-    3 n     4 k     5 m     6 where A starts     7 where B starts
-    8 the number of the output that C is, or -1     9 where C starts in the workspace, or there
+    3 n     4 k     5 m     6, 8, 10 -1, and 7, 9, 11 where the operands start: A, B, C; C, B, A; or
+    A, C, B. In place of -1 the number of the result that C is; of an argument where C is read
 
 counted in numbers of one lane of the workspace; matrices are stored row by row. A
 and b stay as they are. What comes back are the lanes in which a check of
@@ -38,6 +41,12 @@ from dataclasses import dataclass
 from phipsi.backends.write import Width, Writer, declarations
 from phipsi.lowering.trace import LIMITS
 
+# Of the operands of products, rows and columns: n x k times k x m.
+SIDES = {
+    "dense_multiply": ("nk", "km", "nm"),
+    "dense_multiply_right": ("nm", "km", "nk"),
+    "dense_multiply_left": ("nk", "nm", "km"),
+}
 ROW_CODE = "ptr %ins, ptr %outs, ptr %work, ptr %row"  # what the code of a row is given
 
 
@@ -56,8 +65,9 @@ def source(lanes: int, real: str = "double") -> str:
     width = Width(lanes, real)
     helpers = (_weigh, _add, _exchange, _invert, _watch)
     systems = (_solve_positive, _solve, _inverse)
-    products = (_multiply, _residual, _sandwich, _adjoint_solve)
-    texts = [part(width) for part in (*helpers, *systems, *products)]
+    products = (_multiply, _multiply_right, _multiply_left, _residual, _sandwich)
+    adjoints = (_adjoint_solve, _adjoint_inverse)
+    texts = [part(width) for part in (*helpers, *systems, *products, *adjoints)]
     block = Width(block_columns(width) * lanes, real)
     declared = [declarations(texts, x) for x in (width, block)]
     return "\n".join([*texts, *declared[0], *declared[1], width.attributes])
@@ -70,6 +80,7 @@ def operations(routine: str, n: int) -> dict[str, int]:
         "dense_solve_positive": cube // 6 + square,
         "dense_residual": square,
         "dense_sandwich": 2 * cube,
+        "dense_adjoint_inverse": 2 * cube,
     }.get(routine, cube + square)
     divides = n if "solve" in routine or routine == "dense_inverse" else 0
     return {"mul": many, "add": many, "div": divides}
@@ -568,17 +579,44 @@ def _watch_entries(f: _Solver) -> str:
 # -- products --------------------------------------------------------------------------------------
 
 
+class _Product(_Function):
+    """The code of a product: sizes, and where the operands start.
+
+    Args:
+        width: of the numbers.
+        routine: its name.
+        area: what C is in, where it is not in the workspace: "%outs" or "%ins".
+    """
+
+    def __init__(self, width: Width, routine: str, area: str):
+        super().__init__(width, f"i64 @{routine}({ROW_CODE})")
+        self.n, self.k, self.m = (self._field(i) for i in range(3, 6))
+        self.operands = [
+            self._operand(6 + 2 * i, area if sides == "nm" else None)
+            for i, sides in enumerate(SIDES[routine])
+        ]
+
+    def _field(self, i: int) -> str:
+        return self.let(f"load i64, ptr {self.at('%row', str(i), 'i64')}")
+
+    def _operand(self, field: int, area: str | None) -> str:
+        """Where an operand starts."""
+        place = self._field(field + 1)
+        if area is None:
+            return self.at("%work", place)
+        number = self._field(field)
+        is_work = self.let(f"icmp slt i64 {number}, 0")
+        index = self.let(f"select i1 {is_work}, i64 0, i64 {number}")
+        where = self.let(f"select i1 {is_work}, ptr %row, ptr {self.at(area, index, 'ptr')}")
+        other = self.let(f"load ptr, ptr {where}")  # of a row for the workspace, unused
+        return self.at(self.let(f"select i1 {is_work}, ptr %work, ptr {other}"), place)
+
+
 def _multiply(width: Width) -> str:
     """C_i + sum_j A_ij B_j of rows, a block of columns at a time, then those that fill no block."""
-    f = _Function(width, f"i64 @dense_multiply({ROW_CODE})")
-    fields = [f.let(f"load i64, ptr {f.at('%row', str(i), 'i64')}") for i in range(3, 10)]
-    n, k, m, place_A, place_B, area, place_C = fields
-    A, B = f.at("%work", place_A), f.at("%work", place_B)
-    is_work = f.let(f"icmp slt i64 {area}, 0")
-    index = f.let(f"select i1 {is_work}, i64 0, i64 {area}")
-    where = f.let(f"select i1 {is_work}, ptr %row, ptr {f.at('%outs', index, 'ptr')}")
-    output = f.let(f"load ptr, ptr {where}")  # of a row for the workspace, unused
-    C = f.at(f.let(f"select i1 {is_work}, ptr %work, ptr {output}"), place_C)
+    f = _Product(width, "dense_multiply", "%outs")
+    n, k, m = f.n, f.k, f.m
+    A, B, C = f.operands
     whole = f.let(f"udiv i64 {m}, {f.columns}")
     with f.loop("0", n) as row:
         A_i, C_i = f.at(A, f.mul(row.i, k)), f.at(C, f.mul(row.i, m))
@@ -601,6 +639,35 @@ def _multiply(width: Width) -> str:
                 f.lines.append(
                     f"store {kind.number} {each.values[0]}, ptr {to}, align {width.bytes}"
                 )
+    return f.text("i64 0")
+
+
+def _multiply_right(width: Width) -> str:
+    """A_ij + sum_l C_il B_jl: the adjoint of the left factor of C + A B."""
+    f = _Product(width, "dense_multiply_right", "%ins")
+    C, B, A = f.operands
+    with f.loop("0", f.n) as i:
+        C_i, A_i = f.at(C, f.mul(i.i, f.m)), f.at(A, f.mul(i.i, f.k))
+        with f.loop("0", f.k) as j:
+            B_j = f.at(B, f.mul(j.i, f.m))
+            with f.loop("0", f.m, (width.number, f.get(A_i, j.i))) as each:
+                product = f.get(C_i, each.i), f.get(B_j, each.i)
+                each.values = [f.fused(*product, each.values[0])]
+            f.put(each.values[0], A_i, j.i)
+    return f.text("i64 0")
+
+
+def _multiply_left(width: Width) -> str:
+    """B_j + sum_i A_ij C_i of rows: the adjoint of the right factor of C + A B."""
+    f = _Product(width, "dense_multiply_left", "%ins")
+    A, C, B = f.operands
+    with f.loop("0", f.n) as i:
+        A_i, C_i = f.at(A, f.mul(i.i, f.k)), f.at(C, f.mul(i.i, f.m))
+        with f.loop("0", f.k) as j:
+            weight, B_j = f.get(A_i, j.i), f.at(B, f.mul(j.i, f.m))
+            with f.loop("0", f.m) as each:
+                so_far = f.get(B_j, each.i)
+                f.put(f.fused(weight, f.get(C_i, each.i), so_far), B_j, each.i)
     return f.text("i64 0")
 
 
@@ -648,4 +715,25 @@ def _adjoint_solve(width: Width) -> str:
         row, minus = f.at(of_A, f.mul(j.i, f.n)), f.number("fneg", y)
         with f.loop("0", f.n) as k:
             f.put(f.fused(minus, f.get(x, k.i), f.get(row, k.i)), row, k.i)
+    return f.text("i64 0")
+
+
+def _adjoint_inverse(width: Width) -> str:
+    """Of A = Q^-1, with b here the adjoint of A: -A* b A*, added to that of Q."""
+    f = _Solver(width, f"i64 @dense_adjoint_inverse({ROW_CODE})")
+    n, T = f.n, width.number
+    with f.loop("0", n) as i:  # F = b A*
+        row, to = f.at(f.b, f.mul(i.i, n)), f.row(f.F, i.i)
+        with f.loop("0", n) as j:
+            A_j = f.at(f.A, f.mul(j.i, n))
+            with f.loop("0", n, (T, f.zero)) as k:
+                k.values = [f.fused(f.get(row, k.i), f.get(A_j, k.i), k.values[0])]
+            f.put(k.values[0], to, j.i)
+    with f.loop("0", n) as i:
+        to = f.at(f.result, f.mul(i.i, n))
+        with f.loop("0", n) as j:
+            with f.loop("0", n, (T, f.get(to, j.i))) as k:
+                minus = f.number("fneg", f.get(f.A, f.add(f.mul(k.i, n), i.i)))
+                k.values = [f.fused(minus, f.get(f.row(f.F, k.i), j.i), k.values[0])]
+            f.put(k.values[0], to, j.i)
     return f.text("i64 0")

@@ -15,7 +15,7 @@ from itertools import chain
 from math import prod
 
 from phipsi.backends.disk.identity import Parts
-from phipsi.backends.job import Changed, Computation, Job, Rollable, Shape
+from phipsi.backends.job import Changed, Computation, Rollable, Shape
 from phipsi.graph.derive import forward, reverse
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.template_derivatives import Product, joint_rate
@@ -63,8 +63,11 @@ class Derivative(Changed):
 
     @property
     def rollable(self) -> Rollable | None:
-        """Of a derivative of a program; those of derivatives are unrolled."""
-        return (self.base, self.product) if isinstance(self.base, Job) else None
+        """What its base is made of, and one product more."""
+        if self.base.rollable is None:
+            return None
+        base, products = self.base.rollable
+        return base, (*products, self.product)
 
     def entries(self, graph: Graph, name: str, shape: Shape) -> list[Node]:
         """The inputs of a graph that an argument is."""
@@ -89,7 +92,7 @@ class JacobianVector(Derivative):
 
     @property
     def product(self) -> Product:
-        return Product(False, self.by, self.tangents)
+        return Product(False, self.by, self.tangents, self.configurations)
 
     def traced(self, limit: int | None = None) -> Trace:
         found = self.base.traced(limit)
@@ -128,7 +131,7 @@ class VectorJacobian(Derivative):
 
     @property
     def product(self) -> Product:
-        return Product(True, self.by, self.weights)
+        return Product(True, self.by, self.weights, self.configurations)
 
     def traced(self, limit: int | None = None) -> Trace:
         found = self.base.traced(limit)

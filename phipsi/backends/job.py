@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from phipsi.algebra.node import Node
 from phipsi.backends.disk.identity import Parts, of_blocks, of_expressions, of_machine
@@ -16,6 +16,10 @@ from phipsi.lowering.machine import Machine
 from phipsi.lowering.program import Program
 from phipsi.lowering.template_derivatives import CONFIGURATION, Product
 from phipsi.lowering.trace import Trace, trace
+from phipsi.model.model import Model
+
+if TYPE_CHECKING:
+    from phipsi.backends.moves import Move
 
 Shape = tuple[int, ...]  # () for a number, (n,) for a vector, (rows, columns) for a matrix
 
@@ -149,6 +153,11 @@ class Job:
 
     configurations = (CONFIGURATION,)
 
+    @property
+    def model(self) -> Model:
+        """The machine."""
+        return self.machine.model
+
     @cached_property
     def about(self) -> bytes | None:
         """A digest of what the program computes; None if nobody can tell."""
@@ -166,7 +175,7 @@ class Job:
 
     @property
     def rollable(self) -> Rollable | None:
-        return self, None
+        return self, ()
 
     def traced(self, limit: int | None = None) -> Trace:
         shapes = self.matrices
@@ -184,4 +193,6 @@ class Job:
         ]
 
 
-Rollable = tuple[Job, Product | None]  # a program on a machine, or a product with its Jacobian
+# A program on a machine, or `integrate` or `difference` of one; then the products with its
+# Jacobian, with the Jacobian of that, and so on.
+Rollable = tuple["Job | Move", tuple[Product, ...]]

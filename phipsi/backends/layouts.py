@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -39,6 +40,28 @@ class Located:
         return self.__dict__["_found"]
 
 
+class KeptColumns:
+    """Where vectors of columns are for the way back: a place for each body that a column passes.
+
+    Args:
+        start: in the workspace.
+        widths: of each block column, how many columns it has.
+        steps: of each, how many bodies it passes after the one where it starts.
+    """
+
+    def __init__(self, start: int, widths: Sequence[int], steps: Sequence[int]):
+        counts = np.array(widths, np.int64) * np.array(steps, np.int64)
+        self.widths, self.size = widths, SPATIAL * int(counts.sum())
+        self._first = start + SPATIAL * (np.cumsum(counts) - counts)
+
+    def place(self, j: int, step: int) -> int:
+        """Where block column j is, that has come so many bodies inward."""
+        return int(self._first[j]) + SPATIAL * self.widths[j] * (step - 1)
+
+
+Walks = Callable[[Columns], tuple[Sequence[int], Sequence[int]]]  # widths and steps, see above
+
+
 class Layouts:
     """Where everything of a machine is in the workspace, counted in numbers.
 
@@ -47,11 +70,13 @@ class Layouts:
         machine: where they run.
         points: on bodies.
         records: how many numbers the record of each body takes.
-        is_doubled: whether every number has a partner, as in derivatives.
+        levels: how often every number has a partner: once in derivatives, twice in theirs.
+        walks: of columns how far they walk, where their vectors are kept at every body.
 
     Attributes:
         shift: from a number to its partner.
         zeroed: start and count of what is added to.
+        kept: of each slot of columns, where their vectors are kept.
     """
 
     def __init__(
@@ -60,7 +85,8 @@ class Layouts:
         machine: Machine,
         sizes: Sizes,
         records: np.ndarray,
-        is_doubled: bool = False,
+        levels: int = 0,
+        walks: Walks | None = None,
     ):
         self.size = 0
         self.machine, self.sizes = machine, sizes
@@ -68,6 +94,8 @@ class Layouts:
             [np.zeros(1, np.int64), np.cumsum(records)[:-1]]
         ).astype(np.int64)
         self.start: dict[Any, int] = {}
+        self.kept: dict[Slot, KeptColumns] = {}
+        self._keeps = walks is not None
         self._dense = 0
         self.zeroed: list[tuple[int, int]] = []
         for statement in program.statements():
@@ -79,9 +107,17 @@ class Layouts:
             if statement.step in ("dense_solve", "dense_inverse"):
                 self._place_dense(statement)
         self.shift = self.size
-        if is_doubled:
+        if levels:
             self._take(self.shift)
         self.start["dense"] = self._take(self._dense)
+        if walks is not None:
+            self._keep_columns(program, walks)
+        self._once = self.size
+        self.size *= 2 ** max(0, levels - 1)
+
+    def shift_of(self, level: int) -> int:
+        """From a number to its partner: of the first derivative, of that one's, and so on."""
+        return self.shift if level == 1 else self._once * 2 ** (level - 2)
 
     def _take(self, count: int) -> int:
         self.size += count
@@ -99,8 +135,21 @@ class Layouts:
         elif kind == "point":
             many = max((n for _, n in self.sizes.points), default=0)
             self.start[slot] = self._take(many * self.block(slot))
-        elif kind == "column" and statement.effect is Effect.PUSH:
+        elif kind == "column" and statement.effect is Effect.PUSH and not self._keeps:
             self.start[slot] = self._take(self.scalars(slot.columns) * SPATIAL)
+
+    def _keep_columns(self, program: Program, walks: Walks) -> None:
+        """Columns at every body that they pass, and their adjoints, which walk back."""
+        for statement in program.statements():
+            slot = statement.target
+            is_pushed = statement.domain.kind == "column" and statement.effect is Effect.PUSH
+            if slot is None or not is_pushed or slot in self.kept:
+                continue
+            self.kept[slot] = kept = KeptColumns(self.size, *walks(slot.columns))
+            self._take(kept.size)
+            count = self.scalars(slot.columns) * SPATIAL
+            self.start["adjoint", slot] = self._take(count)
+            self.zeroed.append((self.start["adjoint", slot], count))
 
     def _place_dense(self, statement: Statement) -> None:
         """Room to solve systems of the whole machine in, one after the other."""

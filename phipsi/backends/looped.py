@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from typing import Any, cast
 
@@ -111,12 +112,37 @@ class Pieces:
     """What belongs to one form of body, or is done once before one loop.
 
     Args:
-        by_pass: of each pass, or one after the other before it.
+        by_pass: of each pass those that run one after the other at a body; or those before it.
         record: how many numbers the record of such a body takes.
     """
 
     by_pass: Sequence[Any]
     record: int = 0
+
+    def templates(self) -> Iterator[Template]:
+        """In order."""
+        for x in self.by_pass:
+            for y in x if isinstance(x, list) else (x,):
+                if isinstance(y, Template):
+                    yield y
+
+    def replaced(self, function: Callable[[Any], Any], kind: type) -> Pieces:
+        """The same with others in place of what is of a kind, in order."""
+
+        def made(x: Any) -> Any:
+            if isinstance(x, list):
+                return [made(y) for y in x]
+            return function(x) if isinstance(x, kind) else x
+
+        return Pieces([made(x) for x in self.by_pass], self.record)
+
+
+class Way(Enum):
+    """How a pass goes through its loop, for one product with a Jacobian."""
+
+    ALONG = "along"  # with tangents
+    THERE = "there"  # as ever, to keep what it leaves
+    BACK = "back"  # with adjoints, against its direction
 
 
 @dataclass(frozen=True)
@@ -126,18 +152,36 @@ class Pass:
     Args:
         number: of the loop.
         loop: itself, as it is walked through.
-        is_back: whether adjoints are carried, against its direction.
+        ways: for each product with a Jacobian, from the first.
     """
 
     number: int
     loop: Loop
-    is_back: bool = False
+    ways: tuple[Way, ...] = ()
 
     @property
-    def back(self) -> Pass:
-        """The same loop, backward."""
-        turned = replace(self.loop, direction=self.loop.direction.other)
-        return Pass(self.number, turned, True)
+    def is_back(self) -> bool:
+        """Whether it goes against the direction of the loop."""
+        return self.ways.count(Way.BACK) % 2 == 1
+
+    def going(self, way: Way) -> Pass:
+        """The same in a derivative."""
+        loop = self.loop
+        if way is Way.BACK:
+            loop = replace(loop, direction=loop.direction.other)
+        return Pass(self.number, loop, (*self.ways, way))
+
+
+def passes_of(program: Program, products: Sequence[Product]) -> list[Pass]:
+    """The walks of a program, or of a product with the Jacobian of what comes before it."""
+    passes = [Pass(i, x) for i, x in enumerate(program.loops)]
+    for product in products:
+        if product.is_reverse:
+            there = [x.going(Way.THERE) for x in passes]
+            passes = [*there, *(x.going(Way.BACK) for x in reversed(passes))]
+        else:
+            passes = [x.going(Way.ALONG) for x in passes]
+    return passes
 
 
 @dataclass(frozen=True)
@@ -162,10 +206,26 @@ class Looped:
 
 
 class _Stream:
-    """Rows, one after the other; `cut` says which of them threads may share, by `segments`."""
+    """Rows, one after the other; `cut` says which of them threads may share, by `segments`.
 
-    def __init__(self, table: Table, where: Layouts, cut: Cut | None, segments: Codes):
+    Args:
+        table: of the machine.
+        where: its numbers are in the workspace.
+        cut: which rows threads may share.
+        segments: addresses of the code of such rows.
+        weights: of each result, which argument its weight is.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        where: Layouts,
+        cut: Cut | None,
+        segments: Codes,
+        weights: Sequence[int] = (),
+    ):
         self.table, self.where, self.cut, self.segments = table, where, cut, segments
+        self.weights = weights
         self.rows: list[np.ndarray] = []
         self.operations: Counter[str] = Counter()
         self.keep: list[Any] = []
@@ -183,17 +243,17 @@ class _Stream:
             self.operations.update({op: count * n for op, n in operations.items()})
         return rows
 
-    def loop(self, loop: Loop, pieces: Sequence[Piece | None]) -> None:
-        """One visit of all bodies; of each kind of body, the piece."""
+    def loop(self, loop: Loop, pieces: Sequence[Sequence[Piece]]) -> None:
+        """One visit of all bodies; of each kind of body, its pieces one after the other."""
         made: list[tuple[np.ndarray, Rows]] = []
         lengths = np.zeros(len(self.table.kind), np.int64)
-        for number, piece in enumerate(pieces):
-            if piece is not None:
+        for number, several in enumerate(pieces):
+            if several:
                 bodies = np.flatnonzero(self.table.kind == number)
-                rows = self.made(loop, piece, bodies)
+                rows = _side_by_side([self.made(loop, piece, bodies) for piece in several])
                 lengths[bodies] = [len(row) for row in rows]
                 made.append((bodies, rows))
-        is_cut = all(x is None or x.is_separable for x in pieces)
+        is_cut = all(x.is_separable for several in pieces for x in several)
         cut, inward = self.cut if is_cut else None, loop.direction is Direction.TIP_TO_BASE
         order = cut.order(inward) if cut else tables.in_order(loop, len(lengths))
         starts = np.zeros(len(lengths), np.int64)
@@ -213,12 +273,12 @@ class _Stream:
         for piece in pieces:
             if isinstance(piece, Dense):
                 self.dense(piece, walk)
-            elif piece is not None:
+            else:
                 self.rows += list(self.made(loop, piece, AT_WORLD))
 
     def dense(self, step: Dense, walk: tuple[Code, Code]) -> None:
         """A system of the whole machine, or a product."""
-        if step.routine == "dense_multiply":
+        if step.routine.startswith("dense_multiply"):
             self._product(step, walk)
             return
         matrix = step.operands[0].of
@@ -233,16 +293,26 @@ class _Stream:
 
     def _product(self, step: Dense, walk: tuple[Code, Code]) -> None:
         """A product of matrices of the whole machine, added to a third one or to an output."""
-        A, B, C = step.operands
-        assert isinstance(A.of, Slot) and isinstance(B.of, Slot)
-        of = self.table.sizes.of
-        n, k = (of(*x) for x in A.of.sides)
-        m = of(*B.of.sides[1])
-        place = (C.of, 0) if isinstance(C.of, int) else (-1, self._start(C))
+        n, k, m = self._sides(step)
+        places = [y for x in step.operands for y in self._place(x)]
         codes = (walk[0].address(step.routine), walk[1].address(step.routine))
-        fields = [*codes, 80, n, k, m, self._start(A), self._start(B), *place]
-        self.rows.append(np.array(fields, np.int64))
+        self.rows.append(np.array([*codes, 96, n, k, m, *places], np.int64))
         self.operations.update({"mul": n * k * m, "add": n * k * m})
+
+    def _sides(self, step: Dense) -> list[int]:
+        """Of a product of two matrices: rows and columns of the first, columns of the second."""
+        known: dict[str, int] = {}
+        for operand, names in zip(step.operands, dense.SIDES[step.routine], strict=True):
+            if isinstance(operand.of, Slot):
+                sizes = [self.table.sizes.of(*x) for x in operand.of.sides]
+                known |= zip(names, sizes, strict=True)
+        return [known[x] for x in "nkm"]
+
+    def _place(self, operand: Whole) -> tuple[int, int]:
+        """-1 and where an operand starts in the workspace; or which result or argument it is."""
+        if isinstance(operand.of, Slot):
+            return -1, self._start(operand)
+        return (self.weights[operand.of] if operand.is_partner else operand.of), 0
 
     def _start(self, operand: Whole) -> int:
         """Where a slot of the whole machine, or its partner, is in the workspace."""
@@ -254,6 +324,15 @@ class _Stream:
         return np.concatenate([length, *self.rows])
 
 
+def _side_by_side(several: Sequence[Rows]) -> Rows:
+    """The rows of pieces that run one after the other at each body."""
+    if len(several) == 1:
+        return several[0]
+    if all(isinstance(x, np.ndarray) for x in several):
+        return np.concatenate(several, axis=1)
+    return [np.concatenate(rows) for rows in zip(*several, strict=True)]
+
+
 class LoopedProgram:
     """The code of a program for all machines.
 
@@ -263,7 +342,8 @@ class LoopedProgram:
         plain: whether no joint follows another.
         target: what the code is made for.
         about: a digest of what the program computes; None if nobody can tell.
-        product: with its Jacobian, if that is wanted, not the program itself.
+        products: with its Jacobian, if that is wanted, not the program itself; then with the
+            Jacobian of that, and so on.
     """
 
     def __init__(
@@ -273,15 +353,13 @@ class LoopedProgram:
         plain: bool,
         target: Target,
         about: bytes | None = None,
-        product: Product | None = None,
+        products: tuple[Product, ...] = (),
     ):
         self.program, self.inputs, self.plain, self.target = program, inputs, plain, target
-        self.about, self.product = about, product
-        self.is_reverse = product is not None and product.is_reverse
+        self.about, self.products = about, products
+        self.is_reverse = any(x.is_reverse for x in products)
         self.layout = Layout(program, target.real, reuses=not self.is_reverse)
-        self.passes = [Pass(i, x) for i, x in enumerate(program.loops)]
-        if self.is_reverse:
-            self.passes += [x.back for x in reversed(self.passes)]
+        self.passes = passes_of(program, products)
         self.constants = {"gravity"} & set(inputs)  # of machines, that are arguments
         self._known: OrderedDict[Any, Pieces] = OrderedDict()  # of a form, or of a loop and sizes
 
@@ -310,12 +388,13 @@ class LoopedProgram:
         with compiling:
             known = self._prepare(table)
         records = np.array([known[x].record for x in table.forms], np.int64)[table.kind]
-        is_doubled = self.product is not None
-        where = Layouts(self.program, machine, table.sizes, records, is_doubled)
+        walks = table.path_lengths if self.is_reverse else None
+        levels = len(self.products)
+        where = Layouts(self.program, machine, table.sizes, records, levels, walks)
         walk = walk_code(self.target)
         segments = (walk[0].address("segments"), walk[1].address("segments"))
         cut = cut_machine(machine.tree) if self.plain else None
-        stream = _Stream(table, where, cut, segments)
+        stream = _Stream(table, where, cut, segments, self._weights)
         zero = (walk[0].address("zero"), walk[1].address("zero"))
         stream.rows += [tables.zero_row(zero, -1, *stretch) for stretch in self._zeroed(where)]
         direct = frozenset() if self.is_reverse else self.layout.direct(self.plain)
@@ -333,21 +412,32 @@ class LoopedProgram:
                 pieces = [known[form].by_pass[p] for form in table.forms]
                 steps.append(partial(stream.loop, loop, pieces))
                 if at_world is not None:
-                    here = [known[at_world].by_pass[p]]
+                    here = known[at_world].by_pass[p]
                     steps.append(partial(stream.before, loop, here, walk))
             for step in reversed(steps) if walked.is_back else steps:
                 step()
         kernels = (walk[0].address("kernel"), walk[1].address("kernel"))
         keep = (*stream.keep, *walk)
-        stored = int(np.sum(records - self.layout.size + self.layout.kept)) * (1 + is_doubled)
+        stored = int(np.sum(records - self.layout.size + self.layout.kept)) * min(2, 1 + levels)
+        stored = (stored + sum(x.size for x in where.kept.values())) * 2 ** max(0, levels - 1)
         return Looped(stream.whole(), where.size, kernels, stream.operations, stored, keep)
+
+    @property
+    def _weights(self) -> list[int]:
+        """Of each result of the program, which argument its weight is."""
+        is_back = self.products and self.products[0].is_reverse
+        return [self.inputs.index(x) for x in (self.products[0].vectors if is_back else ())]
 
     def _zeroed(self, where: Layouts) -> list[tuple[int, int]]:
         """Start and count of what is added to in the workspace; adjoints all are."""
-        if self.is_reverse:
-            return [*where.zeroed, (where.shift, where.shift)]
-        partners = [(where.shift + start, count) for start, count in where.zeroed]
-        return [*where.zeroed, *(partners if self.product is not None else ())]
+        found = list(where.zeroed)
+        for level, product in enumerate(self.products, 1):
+            shift = where.shift_of(level)
+            if product.is_reverse:
+                found.append((shift, shift))
+            else:
+                found += [(shift + start, count) for start, count in found]
+        return found
 
     def _prepare(self, table: Table) -> dict[Any, Pieces]:
         """What forms of bodies, and what sizes, need; what was not met before is compiled."""
@@ -383,8 +473,8 @@ class LoopedProgram:
             return None
         x = self.target
         processor = (x.cpu, x.features, x.lanes, x.real)
-        product = repr(self.product)
-        return self.about, product, self.inputs, self.plain, processor, llvm_version(), told
+        products = repr(self.products)
+        return self.about, products, self.inputs, self.plain, processor, llvm_version(), told
 
     def _drawn(
         self, forms: Mapping[Form, Any], sizes: Sequence[Any], conditions: Mapping[Form, Any]
@@ -397,16 +487,19 @@ class LoopedProgram:
             held = conditions.get(form, ())
             visit = Visit(self.program, form, link, self.layout, self.plain, *how, held, own)
             made = [visit.template(x) if x.statements else None for x in loops]
-            several = [self._on_the_way(x, kind, made[x.number]) for x in self.passes]
-            some = [x if x is not None and x.regions else None for x in several]
-            found[form] = Pieces(some, visit.record)
+            record, by_pass = visit.record, []
+            for walked in self.passes:
+                visited = made[walked.number]
+                whole = [] if visited is None else [visited]
+                several, record = self._on_the_way(walked, kind, whole, record)
+                by_pass.append(several)
+            found[form] = Pieces(by_pass, record)
         for p, of in sizes:
             once = Once(self.program, self.layout, self.plain, of, LARGEST, *how)
             walked = self.passes[p]
             done = once.pieces(loops[walked.number])
-            order = reversed(done) if walked.is_back else done
-            found[p, of] = Pieces([y for x in order for y in self._once_on_the_way(walked, x)])
-        every = [x for pieces in found.values() for x in pieces.by_pass if isinstance(x, Template)]
+            found[p, of] = Pieces(self._on_the_way(walked, None, done)[0])
+        every = [x for pieces in found.values() for x in pieces.templates()]
         objects = {}
         writers: list[TemplateWriter] = []
         for lanes in {1, self.target.lanes} if every else ():
@@ -414,58 +507,69 @@ class LoopedProgram:
             named = enumerate(every)
             writers = [TemplateWriter(x, self.inputs, f"template{i}", width) for i, x in named]
             objects[lanes] = compile_object(write_module(writers), self.target, kept=False)
-        drafts = iter([_draft(x, y) for x, y in zip(every, writers, strict=True)])  # of any width
-        pieces = [
-            Pieces([next(drafts) if isinstance(x, Template) else x for x in y.by_pass], y.record)
-            for y in found.values()
-        ]
+        drafts = iter(
+            [draft_piece(x, y) for x, y in zip(every, writers, strict=True)]
+        )  # of any width
+        pieces = [x.replaced(lambda _: next(drafts), Template) for x in found.values()]
         return Drawn(objects, pieces)
 
     def _on_the_way(
-        self, walked: Pass, kind: JointKind | None, template: Template | None
-    ) -> Template | None:
-        """What is done with a template in a pass: it is run, or its derivative."""
-        if template is None or self.product is None:
-            return template
-        partners = Partners(self.product, kind, range(self.layout.told, self.layout.size))
-        if not self.is_reverse:
-            return forward_template(template, partners)
-        if walked.is_back:
-            return reverse_template(template, partners)
-        return without_results(template)
+        self,
+        walked: Pass,
+        kind: JointKind | None,
+        pieces: Sequence[Template | Dense],
+        record: int = 0,
+    ) -> tuple[list[Template | Dense], int]:
+        """What is done with the pieces of a loop in a pass: they are run, or their derivatives.
 
-    def _once_on_the_way(
-        self, walked: Pass, piece: Template | Dense
-    ) -> Sequence[Template | Dense | None]:
-        """Likewise of what is done once for a machine."""
-        if isinstance(piece, Template):
-            made = self._on_the_way(walked, None, piece)
-            return [made] if made is not None and made.regions else []
-        if self.product is None:
-            return [piece]
-        if self.is_reverse:
-            back = reverse_dense(piece)  # NotRolledError where there is none, at once
-            return [back if walked.is_back else piece]
-        return forward_dense(piece)
+        Returns:
+            pieces, to be run one after the other; how many numbers the record has then.
+        """
+        told = range(self.layout.told, self.layout.size)
+        found = list(pieces)
+        for level, (way, product) in enumerate(zip(walked.ways, self.products, strict=True), 1):
+            partners = Partners(product, kind, told, level)
+            before, found = found, []
+            for piece in reversed(before) if way is Way.BACK else before:
+                more, record = _derived(piece, way, partners, record)
+                found += more
+        return [x for x in found if isinstance(x, Dense) or x.regions], record
 
     def _loaded(self, drawn: Drawn, keys: Sequence[Any]) -> dict[Any, Pieces]:
         """Pieces with their code in memory."""
         codes = {lanes: Code(x, self.target) for lanes, x in drawn.objects.items()}
         keep = tuple(codes.values())
 
-        def loaded(x: Any) -> Any:
-            if not isinstance(x, Draft):
-                return x
+        def loaded(x: Draft) -> Piece:
             addresses = codes[self.target.lanes].address(x.name), codes[1].address(x.name)
             return Piece(
                 x.graph, x.parameters, x.format, x.operations, addresses, keep, x.is_separable
             )
 
-        several = [Pieces([loaded(x) for x in y.by_pass], y.record) for y in drawn.pieces]
+        several = [x.replaced(loaded, Draft) for x in drawn.pieces]
         return dict(zip(keys, several, strict=True))
 
 
-def _draft(template: Template, writer: TemplateWriter) -> Draft:
+def _derived(
+    piece: Template | Dense, way: Way, partners: Partners, record: int
+) -> tuple[Sequence[Template | Dense], int]:
+    """A piece on its way; how many numbers the record of the body has then."""
+    if isinstance(piece, Dense):
+        if way is Way.ALONG:
+            return forward_dense(piece, partners), record
+        if way is Way.BACK:
+            return reverse_dense(piece, partners), record
+        is_result = isinstance(piece.operands[-1].of, int)
+        return ([] if is_result else [piece]), record
+    if way is Way.ALONG:
+        return [forward_template(piece, partners)], record
+    if way is Way.BACK:
+        return reverse_template(piece, partners, record)
+    return [without_results(piece)], record
+
+
+def draft_piece(template: Template, writer: TemplateWriter) -> Draft:
+    """A piece of a template, without its code."""
     graph, parameters = template.graph.extract(writer.format.parameters)
     format_ = replace(writer.format, parameters=parameters)
     return Draft(
@@ -497,13 +601,13 @@ def looped_program(
     plain: bool,
     target: Target,
     about: bytes | None = None,
-    product: Product | None = None,
+    products: tuple[Product, ...] = (),
 ) -> LoopedProgram:
     """The rolled code of a program, the same object for every machine."""
-    key = (id(program), inputs, plain, target, product)
+    key = (id(program), inputs, plain, target, products)
     with compiling:
         if key not in _programs:
-            _programs[key] = LoopedProgram(program, inputs, plain, target, about, product)
+            _programs[key] = LoopedProgram(program, inputs, plain, target, about, products)
             while len(_programs) > PROGRAMS:
                 _programs.popitem(last=False)
         _programs.move_to_end(key)

@@ -21,7 +21,9 @@ from phipsi.backends.entry import Callers, make_entry
 from phipsi.backends.gufunc import Plan, make_gufunc
 from phipsi.backends.job import Computation, Rollable, Shape
 from phipsi.backends.llvm import Code, Target
-from phipsi.backends.looped import looped_program
+from phipsi.backends.looped import Looped, looped_program
+from phipsi.backends.looped_moves import loop_move
+from phipsi.backends.moves import Move
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.backends.partition import Spread
 from phipsi.graph.graph import FLOPS
@@ -210,10 +212,7 @@ def load_rolled(job: Computation, rollable: Rollable, target: Target) -> Machine
     Raises:
         NotRolledError: it has none; says why.
     """
-    base, product = rollable
-    plain = not base.machine.model.has_mimics
-    program = looped_program(base.program, tuple(job.inputs), plain, target, base.about, product)
-    looped = program.on(base.machine, base.points, base.matrices, [*map(prod, job.outputs)])
+    looped = _loop(job, rollable, target)
     tables = looped.rows.ctypes.data
     many, single = looped.kernels
     room = target.bytes * looped.work
@@ -223,6 +222,17 @@ def load_rolled(job: Computation, rollable: Rollable, target: Target) -> Machine
     plan = _plan(job, target, keep=looped, operations=operations, **addresses)
     what = tuple(job.inputs), job.name, job.doc, "rolled", looped.operations, looped.stored
     return MachineCode(plan, single, room, tables, *what)
+
+
+def _loop(job: Computation, rollable: Rollable, target: Target) -> Looped:
+    """The loops over bodies, or of a move over joints."""
+    base, products = rollable
+    counts = [*map(prod, job.outputs)]
+    if isinstance(base, Move):
+        return loop_move(base, products, tuple(job.inputs), counts, target)
+    plain = not base.model.has_mimics
+    program = looped_program(base.program, tuple(job.inputs), plain, target, base.about, products)
+    return program.on(base.machine, base.points, base.matrices, counts)
 
 
 def _plan(job: Computation, target: Target, **addresses: Any) -> Plan:

@@ -1,25 +1,28 @@
 """Moves on the configuration manifold as computations: `integrate` and `difference` of a machine.
 
 Joint kinds are written over any scalar, so their moves become a graph as everything else does:
-joint by joint, each on its own manifold.
+joint by joint, each on its own manifold. Of larger machines one kind is traced once, and its code
+runs for every joint of the kind: `looped_moves`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
 from phipsi.backends.disk.identity import Parts, of_machine
-from phipsi.backends.job import Rollable, Shape
+from phipsi.backends.job import Shape
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.template_derivatives import CONFIGURATION
 from phipsi.lowering.trace import Checks, Trace, check_quaternion
+from phipsi.model.joints import JointKind
 from phipsi.model.model import Model
+from phipsi.scalars import Scalar
 
 INTEGRATE, DIFFERENCE = "integrate", "difference"
-LARGEST = 20_000  # nodes; beyond, arrays add nearly as fast, and LLVM would take seconds
+LARGEST = 5_000  # nodes of straight code; beyond, loops run as fast, and LLVM would take seconds
 ARGUMENTS = {INTEGRATE: (CONFIGURATION, "dq"), DIFFERENCE: ("q0", "q1")}
 
 
@@ -66,25 +69,41 @@ class Move:
         return None if machine is None else (self.name, machine, self.real)
 
     @property
-    def rollable(self) -> Rollable | None:
-        """It has no loops of a program."""
-        return None
+    def rollable(self) -> tuple[Move, tuple[()]]:
+        """Itself: a loop over its joints."""
+        return self, ()
 
     def traced(self, limit: int | None = None) -> Trace:
         """Every number of it as one graph."""
-        graph = Graph(None if limit is None else min(limit, LARGEST))
+        graph = Graph(limit)
         one, two = (
             [graph.input((name, i)) for i in range(n)] for name, (n,) in self.inputs.items()
         )
         checks = Checks(graph, self.real)
         found: dict[int, Node] = {}
         for joint in self.model.leaders:
-            check_quaternion(joint.kind, one[joint.q], checks)
-            if self.name == INTEGRATE:
-                place, moved = joint.q, joint.kind.integrate(one[joint.q], two[joint.v])
-            else:
-                check_quaternion(joint.kind, two[joint.q], checks)
-                place, moved = joint.v, joint.kind.difference(one[joint.q], two[joint.q])
+            is_integral = self.name == INTEGRATE
+            given = one[joint.q], two[joint.v if is_integral else joint.q]
+            place = joint.q if is_integral else joint.v
+            moved = move_joint(self.name, joint.kind, *given, checks)
             found |= zip(range(place.start, place.stop), map(graph.node, moved), strict=True)
         outputs = tuple(found[i] for i in sorted(found))
         return Trace(graph, (outputs,), tuple(chain(checks.found)))
+
+
+def move_joint(
+    name: str, kind: JointKind, one: Sequence[Node], two: Sequence[Node], checks: Checks
+) -> Sequence[Scalar]:
+    """What a joint of a kind adds to a move; its quaternions are looked at.
+
+    Args:
+        name: which move.
+        kind: of the joint.
+        one, two: its entries of the two arguments.
+        checks: where it is noted what must hold.
+    """
+    check_quaternion(kind, one, checks)
+    if name == INTEGRATE:
+        return kind.integrate(one, two)
+    check_quaternion(kind, two, checks)
+    return kind.difference(one, two)

@@ -24,23 +24,9 @@ from phipsi.backends import elementary
 from phipsi.backends.write import NodeWriter, Width, declarations, fusible
 from phipsi.graph.graph import Node
 from phipsi.lowering.memory import is_fixed
-from phipsi.lowering.templates import Address, Operand, Region, Template
+from phipsi.lowering.templates import Address, Operand, Region, Template, is_of_entry, moves
 
 HEAD = 3  # fields of a row before the operands
-ENTRY = (
-    "vector",
-    "scratch",
-    "x",
-    "y",
-    "row",
-    "place",
-    "point entry",
-)  # operands of entries of lists
-
-
-def is_of_entry(operand: Operand) -> bool:
-    """Whether an operand belongs to the entry of a list, not to the body."""
-    return operand[0] in ENTRY or (operand[0] in ("column", "paired") and operand[2] is None)
 
 
 @dataclass
@@ -123,7 +109,7 @@ class TemplateWriter(NodeWriter):
                     moving[node] = False
                     continue
                 if node.op == "input":
-                    moving[node] = _moves(node)
+                    moving[node] = moves(node)
                     continue
                 moving[node] = any(moving[x] for x in node.args)
                 if moving[node]:
@@ -310,16 +296,6 @@ class TemplateWriter(NodeWriter):
             where = self.let(f"getelementptr i8, ptr {base}, i64 {offset}")
             self._pointers[key] = self.let(f"load i64, ptr {where}")
         return self._pointers[key]
-
-
-def _moves(node: Node) -> bool:
-    """Whether an input belongs to the entries of a list."""
-    if node.data[0] == "ratio":
-        return True
-    if node.data[0] != "load":
-        return False
-    address = node.data[1]
-    return any(is_of_entry(x) for x in (*address.operands, *address.row_operands))
 
 
 def write_module(writers: list[TemplateWriter]) -> str:

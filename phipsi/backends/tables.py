@@ -197,7 +197,7 @@ class Table:
         if what == "world":
             return np.full(len(bodies), where.start[rest[0]])
         if what == "shift":
-            return np.full(len(bodies), where.shift)
+            return np.full(len(bodies), where.shift_of(*rest or (1,)))
         return np.array([self._at_point(what, rest, int(k), where) for k in bodies], np.int64)
 
     def _row_length(self, of: Slot | Symbol) -> int:
@@ -211,9 +211,12 @@ class Table:
         n = rest[-1]
         if what == "block":
             return self._block(rest[0], n, k)
-        if what in ("column", "paired"):
+        if what == "pushed":
+            of_point = rest[0].columns.space is POINTS
+            return where.kept[rest[0]].place(self.points.on(k)[n][1] if of_point else k, 1)
+        if what in ("column", "paired", "adjoint"):
             slot: Slot = rest[0]
-            start = where.start[slot if what == "column" else ("paired", slot)]
+            start = where.start[slot if what == "column" else (what, slot)]
             return start + SPATIAL * self.first_scalar(slot.columns, k, n)
         if n is None:  # all points, from the first
             return where.start[rest[0]]
@@ -248,6 +251,12 @@ class Table:
                 starts = self.points.bodies[columns.points or ()]
             self._walks[key] = Walk(self.machine.tree, starts)
         return self._walks[key]
+
+    def path_lengths(self, columns: Columns) -> tuple[list[int], list[int]]:
+        """Of each block column, how many columns it has, and how many bodies it passes."""
+        starts, depth = self.walk(columns).starts, self.machine.tree.depth
+        widths = [len(self.scalars(columns, j)) for j in range(len(starts))]
+        return widths, [0 if k == WORLD else depth[k] - 1 for k in starts]
 
     def _patterns(self, loop: Loop, columns: Columns) -> list[frozenset[Slot]]:
         """Which slots of columns are not zero, by how far they have come."""
@@ -297,7 +306,9 @@ class Table:
         _, columns, distance = over
         entries, ratios = [], []
         spaces = [x[1] for x in operands if x[0] == "place"]
+        walk, depth = self.walk(columns), self.machine.tree.depth
         for j in self.passing(loop, columns, distance, k):
+            steps = depth[walk.starts[j]] - depth[k]
             ratio = self.machine.ratio(COORDINATES, j) if COORDINATES in spaces else 1.0
             for i, c in enumerate(self.scalars(columns, j)):
                 entry = []
@@ -307,8 +318,11 @@ class Table:
                     elif operand[0] == "point entry":
                         slot = operand[1]
                         entry.append(where.start[slot] + where.block(slot) * j)
+                    elif operand[0] in ("column", "pushed") and where.kept:
+                        step = steps + (operand[0] == "pushed")
+                        entry.append(where.kept[operand[1]].place(j, step) + SPATIAL * i)
                     else:
-                        key = operand[1] if operand[0] == "column" else ("paired", operand[1])
+                        key = operand[1] if operand[0] == "column" else operand[:2]
                         entry.append(where.start[key] + SPATIAL * c)
                 entries.append(entry)
                 ratios.append(float(ratio))

@@ -22,7 +22,7 @@ import numpy as np
 
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.backends.real import REALS
-from phipsi.errors import BackendError, InputError, name_choices, warn_slow_path
+from phipsi.errors import BackendError, InputError, SlowPathWarning, name_choices, warn_caller
 from phipsi.function.call import Bodies, Call, Lists, Options
 from phipsi.function.point_entries import PointEntries
 from phipsi.function.results import alarmed, are_plain, checked_out, copied, kept_apart
@@ -304,9 +304,10 @@ class ArrayFunction(ABC):
         """Warn once that states are computed by the interpreter although there is code."""
         if not self._is_told:
             self._is_told = True
-            warn_slow_path(
+            warn_caller(
                 f"`{self._text}` on {self.model.name!r}: machine code leaves states to the "
-                "interpreter, which is slow: those nearly singular, or of huge numbers"
+                "interpreter, which is slow: those nearly singular, or of huge numbers",
+                SlowPathWarning,
             )
 
     def _rounded(self, result: np.ndarray) -> np.ndarray:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 import numpy as np
 
-from phipsi.errors import BackendError, InputError, SlowPathWarning
+from phipsi.errors import (
+    BackendError,
+    InputError,
+    PhipsiError,
+    SlowPathWarning,
+    warn_caller,
+)
 from phipsi.function.arrays import ArrayFunction
 from phipsi.function.call import Bodies, Call, Lists
 from phipsi.function.info import Info
+from phipsi.function.point_entries import PLACES, frames_of
+from phipsi.function.results import copied
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
 from phipsi.lowering.trace import Trace
 from phipsi.model.configuration import broadcast, check_array
@@ -24,7 +33,12 @@ if TYPE_CHECKING:
     from phipsi.backends.machine_code import MachineCode
     from phipsi.model.model import Point
 
-LARGEST = 2_000_000  # nodes of a graph that is evaluated by NumPy where it is too long to compile
+LARGEST = 2_000_000  # nodes of a graph that NumPy evaluates, if that is asked for
+LONGEST = 300_000  # of one in place of machine code: beyond, a call would take a second and more
+GRAPHS = 8  # that are kept, one for each choice of the bodies that points are on
+LEAST = 20  # nodes of one body, at the least
+MOST = 64  # arguments and results of machine code, as NumPy has it
+NUMBERS = (float, int, np.float64, np.float32)  # that weights may be, in place of arrays
 PRODUCTS = {"jvp": "J t", "vjp": "J* w"}  # J being the Jacobian
 
 
@@ -41,12 +55,14 @@ class Derivative(ArrayFunction):
         kind: "jvp" or "vjp".
         varying: the arguments of the function that derivatives are by.
         added: the names of t or w among the arguments.
+        by: the arguments of the function that derivatives are by; some of them in a part, below.
         model, inputs, outputs, backend, dtype: as those of the function.
     """
 
-    def __init__(self, base: ArrayFunction, kind: str):
+    def __init__(self, base: ArrayFunction, kind: str, by: tuple[str, ...] | None = None):
         super().__init__(base.model, kind == "vjp" or base._several, base.options)
         self.base, self.kind = base, kind
+        self.by = base.varying if by is None else by
         self._passes_points = base._passes_points
         self._block_shapes = base._block_shapes
         self.added = self._names()
@@ -56,18 +72,20 @@ class Derivative(ArrayFunction):
         if kind == "jvp":
             self.outputs = tuple(f"{text} of {x}" for x in base.outputs)
         else:
-            self.outputs = tuple(f"{text} of {base._text}, by {x}" for x in base.varying)
+            self.outputs = tuple(f"{text} of {base._text}, by {x}" for x in self.by)
         self._order = (*base._order, *self.added) if base._order else ()
         self._skips = bool(self._order) and "v" not in base._order  # a direction comes behind it
-        self._traced: tuple[Any, Trace] | None = None
-        self._is_slow = False  # whether NumPy evaluates it in place of machine code
+        self._traced: OrderedDict[tuple, Trace] = OrderedDict()  # graphs that NumPy evaluates
+        self._refused: dict[tuple, str] = {}  # bodies for which there is nothing, and why
+        self._zeros: dict[Any, dict[str, np.ndarray]] = {}  # directions left out, by frames
+        self._asked: Bodies = {}  # that code is being made for
 
     def _names(self) -> tuple[str, ...]:
         from phipsi.backends.derivatives import direction_names, weight_names
 
         base = self.base
         if self.kind == "jvp":
-            return direction_names(base.varying, base.inputs)
+            return direction_names(self.by, base.inputs)
         return weight_names(len(base.outputs), base.inputs)
 
     @cached_property
@@ -82,6 +100,8 @@ class Derivative(ArrayFunction):
         """
         if self._passes_points and points is None:
             raise InputError(f"the cost of `{self._text}` depends on points: pass points")
+        if self._parts:
+            return _sum_of([x.info(points) for x in self._parts])
         lists = self._lists(points or ())
         code = self._compiled_at(lists) if self.backend == "llvm" else None
         if code is not None:
@@ -95,10 +115,107 @@ class Derivative(ArrayFunction):
         return Info(flops, sum(counts.get(op, 0) for op in ("sin", "cos")), None, None)
 
     def __reduce__(self) -> tuple:
-        return Derivative, (self.base, self.kind)
+        return Derivative, (self.base, self.kind, self.by)
 
     def __repr__(self) -> str:
         return f"<Derivative ({', '.join(self.inputs)}) -> {self._text} of {self.model.name!r}>"
+
+    # -- many arguments ------------------------------------------------------------------------
+
+    @cached_property
+    def _parts(self) -> list[Derivative]:
+        """Derivatives by some arguments each, where those by all have too many; else none.
+
+        `J t` is the sum of theirs, and `J* w` has their results one after the other.
+        """
+        fixed = len(self.base.inputs) + (len(self.base.outputs) if self.kind == "jvp" else 0)
+        fixed += len(self.added) if self.kind == "vjp" else 0
+        room = MOST - fixed
+        if room >= len(self.by) or room < 1:
+            return []
+        cuts = range(0, len(self.by), room)
+        return [Derivative(self.base, self.kind, self.by[i : i + room]) for i in cuts]
+
+    def _carefully(
+        self,
+        arguments: Sequence[Any],
+        named: dict[str, Any],
+        threads: int | str | None = None,
+        out: Any = None,
+    ) -> Any:
+        if not self._parts:
+            return super()._carefully(arguments, named, threads, out)
+        values = self._by_name(arguments, named)
+        mine = {x: values.pop(x) for x in self.added if x in values}
+        found: list[tuple] = []
+        names = dict(zip(self.by, self.added, strict=False))
+        for part in self._parts:
+            own = mine
+            if self.kind == "jvp":
+                pairs = zip(part.by, part.added, strict=True)
+                own = {x: mine[names[of]] for of, x in pairs if names[of] in mine}
+            if own:
+                result = part(**values, **own, threads=threads)
+                found.append(result if self._several else (result,))
+        if self.kind == "jvp":
+            results = [sum(x[1:], start=x[0]) for x in zip(*found, strict=True)]
+        else:
+            results = list(chain(*found))
+        if out is not None:
+            results = copied(results, out, self.dtype, self._several)
+        return tuple(results) if self._several else results[0]
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def _by_code(self, arguments: tuple, named: dict[str, Any]) -> Any:
+        """A call that leaves out directions is one with zeros, which its entry takes.
+
+        Weights that are plain numbers are arrays there.
+        """
+        more: dict[str, Any] = {
+            x: np.array(named[x], self.dtype) for x in self.added if type(named.get(x)) in NUMBERS
+        }
+        if self.kind == "jvp":
+            more |= self._zeros_for(arguments, named)
+        if more:
+            return self(*arguments, **(named | more))
+        return super()._by_code(arguments, named)
+
+    def _zeros_for(self, arguments: tuple, named: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+        """The directions that are left out; none where all are."""
+        points: Any = ()
+        if self._passes_points:
+            passed = {**dict(zip(self.inputs, arguments, strict=False)), **named}
+            points = passed.get("points", ())
+        try:
+            key = (len(arguments), *named, frames_of(points))
+            found = self._zeros.get(key)
+            if found is None:
+                found = self._make_zeros({*self.inputs[: len(arguments)], *named}, points)
+                while len(self._zeros) >= PLACES:
+                    self._zeros.pop(next(iter(self._zeros)), None)
+                self._zeros[key] = found
+        except (TypeError, PhipsiError):  # no points: a careful call says so
+            return {}
+        return found
+
+    def _make_zeros(self, given: set[str], points: Any) -> dict[str, np.ndarray]:
+        missing = [x for x in self.added if x not in given]
+        if len(missing) == len(self.added):
+            return {}
+        job = self._computation(self._bodies(self._lists(points)))
+        shapes = {} if job is None else job.added
+        return {x: np.zeros(shapes[x], self.dtype) for x in missing if x in shapes}
+
+    def _entry(self, *arguments: Any, **named: Any) -> Callable | None:
+        entry = super()._entry(*arguments, **named)
+        is_alone = self._several and len(self.outputs) == 1
+        return entry if entry is None or not is_alone else partial(_in_tuple, entry)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Results are what an entry returns, or that in a tuple."""
+        return True
 
     # -- arguments -----------------------------------------------------------------------------
 
@@ -177,31 +294,70 @@ class Derivative(ArrayFunction):
         if base is None:
             return None
         kind = JacobianVector if self.kind == "jvp" else VectorJacobian
-        return kind(base, self.model, self.base.varying)
+        return kind(base, self.model, self.by)
 
     @cached_property
     def _in_double(self) -> Derivative:
-        return Derivative(self.base._in_double, self.kind)
+        return Derivative(self.base._in_double, self.kind, self.by)
+
+    def _compile(self, bodies: Bodies) -> MachineCode | None:
+        if _key(bodies) in self._refused:
+            raise BackendError(self._refused[_key(bodies)])
+        count = len(self.inputs) + len(self.outputs)
+        if count > MOST:
+            raise BackendError(
+                f"`{self._text}` on {self.model.name!r} has {count} arguments and results; machine "
+                f"code takes {MOST}: pass parameters together, as 'moments' of all bodies"
+            )
+        self._asked = bodies
+        return super()._compile(bodies)
 
     def _too_large(self, reason: str) -> MachineCode | None:
-        """NumPy takes longer graphs, slowly."""
-        if not self._is_slow:
-            warn(
-                f"`{self._text}` on {self.model.name!r} is evaluated by NumPy, node by node: its "
-                f"graph is too long to compile, and it has no loops, since "
-                f"{reason or self._why_unrolled()}",
-                SlowPathWarning,
-                stacklevel=2,
+        """NumPy takes longer graphs, slowly; of what is too long for it, too, an error says so."""
+        why = reason or self._why_unrolled()
+        where = f"`{self._text}` on {self.model.name!r}"
+        try:
+            if self._is_beyond(LONGEST):
+                raise GraphTooLargeError
+            self._trace(self._asked, LONGEST)
+        except GraphTooLargeError:
+            message = (
+                f"{where} has no machine code: it has no loops, since {why}, and more than "
+                f"{LONGEST:,} numbers without them; {self._way_out()}"
             )
-        self._is_slow = True
+            self._refused[_key(self._asked)] = message
+            raise BackendError(message) from None
+        told = self.model.functions
+        if ("slow", self._text) not in told:
+            told["slow", self._text] = True
+            warn_caller(
+                f"{where} is evaluated by NumPy, node by node: its graph is too long to compile, "
+                f"and it has no loops, since {why}; {self._way_out()}",
+                SlowPathWarning,
+            )
         return None
+
+    def _is_beyond(self, limit: int) -> bool:
+        """Whether arguments and results alone are too many numbers, or the bodies."""
+        job = self._computation(self._asked)
+        if job is None:
+            return False
+        numbers = sum(map(prod, (*job.inputs.values(), *job.outputs)))
+        return max(numbers, LEAST * len(self.model.bodies)) > limit
 
     def _why_unrolled(self) -> str:
         if self.options.unroll:
             return "unroll=True was asked for"
-        if isinstance(self.base, Derivative):
-            return "it is a derivative of a derivative"
         return "too much is done once for the whole machine"
+
+    def _way_out(self) -> str:
+        if self.options.unroll:
+            return "leave unroll to phipsi"
+        if isinstance(self.base, Derivative) and self.kind == "vjp":
+            return f"`.jvp` of `{self.base._text}` has loops, unless systems are solved in it"
+        if isinstance(self.base, Derivative):
+            return "derivatives of first order have loops"
+        return "fewer points, or a smaller space, would do"
 
     def _once_more(
         self, call: Call, job: Job, packed: Any, batch: tuple[int, ...], is_complex: bool
@@ -238,15 +394,50 @@ class Derivative(ArrayFunction):
         return [x[()] if x.ndim == 0 else x for x in results]
 
     def _graph(self, bodies: Bodies) -> Trace:
-        key = tuple((key, *several) for key, several in bodies.items())
-        if self._traced is None or self._traced[0] != key:
+        """What NumPy evaluates; BackendError where that is too long."""
+        try:
+            return self._trace(bodies, LARGEST)
+        except GraphTooLargeError:
+            raise BackendError(
+                f"`{self._text}` on {self.model.name!r} is too large for NumPy: its graph has "
+                f"more than {LARGEST:,} nodes"
+            ) from None
+
+    def _trace(self, bodies: Bodies, limit: int) -> Trace:
+        """The graph for a choice of bodies, kept for the next calls."""
+        key = _key(bodies)
+        found = self._traced.pop(key, None)
+        if found is None:
             job = self._computation(bodies)
             assert job is not None
-            try:
-                self._traced = key, job.traced(LARGEST)
-            except GraphTooLargeError:
-                raise BackendError(
-                    f"`{self._text}` on {self.model.name!r} is too large for NumPy: its graph has "
-                    f"more than {LARGEST:,} nodes"
-                ) from None
-        return self._traced[1]
+            found = job.traced(limit)
+            while len(self._traced) >= GRAPHS:
+                self._traced.popitem(last=False)
+        self._traced[key] = found
+        return found
+
+
+def _key(bodies: Bodies) -> tuple:
+    return tuple((key, *several) for key, several in bodies.items())
+
+
+def _sum_of(several: Sequence[Info]) -> Info:
+    """What parts cost together; how the first is run."""
+    first, stored = several[0], [x.stored_per_body for x in several]
+    return replace(
+        first,
+        flops=sum(x.flops for x in several),
+        sincos=sum(x.sincos for x in several),
+        stored_per_body=None if None in stored else sum(x or 0.0 for x in stored),
+        nodes=None if first.nodes is None else sum(x.nodes or 0 for x in several),
+        compile_seconds=sum(x.compile_seconds or 0.0 for x in several),
+    )
+
+
+def _in_tuple(entry: Callable, /, *arguments: Any, **named: Any) -> tuple[Any] | None:
+    """The one result of an entry, as a function of several returns it."""
+    out = named.get("out")
+    if type(out) is tuple and len(out) == 1:
+        named["out"] = out[0]
+    result = entry(*arguments, **named)
+    return None if result is None else (result,)

@@ -6,28 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
-from warnings import warn
+from typing import Any
 
 import numpy as np
 
-from phipsi.backends.moves import ARGUMENTS, INTEGRATE, LARGEST, Move
-from phipsi.errors import InputError, SlowPathWarning
+from phipsi.backends.moves import ARGUMENTS, INTEGRATE, Move
+from phipsi.errors import InputError
 from phipsi.function.arrays import ArrayFunction
 from phipsi.function.call import Bodies, Call, Lists, Options
 from phipsi.function.info import Info
 from phipsi.graph.graph import FLOPS, count_operations
 from phipsi.model import configuration
-from phipsi.model.configuration import (
-    broadcast,
-    check_configuration,
-    check_speeds,
-    straight_joints,
-)
+from phipsi.model.configuration import broadcast, check_configuration, check_speeds
 from phipsi.model.model import Model
-
-if TYPE_CHECKING:
-    from phipsi.backends.machine_code import MachineCode
 
 # The functions that `compile` takes instead of an expression, each registered where it is defined,
 # and which move each is.
@@ -37,7 +28,8 @@ MOVES: dict[Callable[..., np.ndarray], str] = {}
 class MoveFunction(ArrayFunction):
     """`integrate(q, dq)` or `difference(q0, q1)` of a machine. Made by `compile`.
 
-    It is called, bound and differentiated as a `Function` is; its code has no loops.
+    It is called, bound and differentiated as a `Function` is. On larger machines its code
+    loops over the joints.
 
     Args:
         model: the machine.
@@ -120,15 +112,3 @@ class MoveFunction(ArrayFunction):
 
     def _computation(self, bodies: Bodies) -> Move | None:
         return Move(self.model, self.move, self.options.real) if self.model.nq else None
-
-    def _too_large(self, reason: str) -> MachineCode | None:
-        """Arrays add as fast; joints that turn in space are moved one by one."""
-        *_, curved = straight_joints(self.model, self.move)
-        if curved:
-            warn(
-                f"`{self._text}` on {self.model.name!r} is computed by NumPy, joint by joint: its "
-                f"graph has more than {LARGEST:,} nodes, and no loops",
-                SlowPathWarning,
-                stacklevel=2,
-            )
-        return None

@@ -77,22 +77,19 @@ class PointEntries(dict[Any, Callable | None]):
         """The entry at points that were not passed before, on frames that were."""
         if type(points) in (str, Point):
             points = (points,)
-        elif type(points) not in (list, tuple):
-            return None
         try:
-            entry = self._by_frames.get(_frames_of(points))
+            entry = self._by_frames.get(frames_of(points))
             return None if entry is None else entry.at(points)
-        except (AttributeError, TypeError, ValueError):  # no points, or positions that are none
+        except (TypeError, ValueError):  # no points, or positions that are none
             return None
 
     def add(
         self, model: Model, points: Any, call: Callable, positions: np.ndarray, first: int
     ) -> None:
         """Let calls at these points, and at others on their frames, be quick from now on."""
-        several = (points,) if type(points) in (str, Point) else points
         try:
-            frames = _frames_of(several)
-        except (AttributeError, TypeError):  # a way of passing points that is seldom taken
+            frames = frames_of(points)
+        except TypeError:  # a way of passing points that is seldom taken
             return
         placements = tuple(model.frame(x).placement for x in frames)
         _put(self._by_frames, frames, PointEntry(call, positions, first, placements))
@@ -102,8 +99,16 @@ class PointEntries(dict[Any, Callable | None]):
         _put(self, key, entry)
 
 
-def _frames_of(points: Sequence[Any]) -> tuple[str, ...]:
-    return tuple([x if type(x) is str else x.frame for x in points])
+def frames_of(points: Any) -> tuple[str, ...]:
+    """The frames that points are on; TypeError if they are none, or no list of them."""
+    if type(points) in (str, Point):
+        points = (points,)
+    elif type(points) not in (list, tuple):
+        raise TypeError("no points")
+    try:
+        return tuple([x if type(x) is str else x.frame for x in points])
+    except AttributeError:
+        raise TypeError("no points") from None
 
 
 def _put(known: dict[Any, Any], key: Any, value: Any) -> None:

@@ -12,6 +12,7 @@ code of a loop depends on the program and the form, not on the machine.
     ("point", n) ("position", n) ("point slot", slot, n)    of the n-th point on the body
     ("block", letter, n)                            where a block of a free operator starts
     ("column", slot, n) ("place", space) ("ratio",)  of a column of a matrix, or of a pair of them
+    ("pushed", slot, n) ("adjoint", slot, n)        of a column, for the way back
 
 The record of a body holds first what neighbours read or add to, laid out alike
 for all bodies, then what its own later loops read. Columns of matrices walk in
@@ -21,7 +22,7 @@ memory: at each body a loop over the columns that pass, by how far they have com
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
@@ -46,6 +47,16 @@ PASSING = 1 << 40  # of a column that passes it
 POINT = 1 << 36  # of its first point
 MARK = 1 << 32  # indices beyond this are marks: they stand for an operand, and an offset
 PLACES = (COORDINATES, JOINT, BODY, POSE, BASE)
+ENTRY = (
+    "vector",
+    "scratch",
+    "x",
+    "y",
+    "row",
+    "place",
+    "point entry",
+)  # operands of entries of lists
+OF_COLUMN = ("column", "paired", "pushed", "adjoint")  # of entries too, where no number follows
 OPERANDS: list[Operand] = [
     (),
     ("q",),
@@ -98,6 +109,30 @@ class Address:
     row: int = 0
     stride: Operand | None = None
 
+    def moved(self, old: str, new: str) -> Address:
+        """The same with other operands of columns: those called `old` are called `new`."""
+        operands = tuple((new, *x[1:]) if x[0] == old else x for x in self.operands)
+        return replace(self, operands=operands)
+
+    def has(self, *names: str) -> bool:
+        """Whether an operand has one of these names."""
+        return any(x[0] in names for x in self.operands)
+
+
+def is_of_entry(operand: Operand) -> bool:
+    """Whether an operand belongs to the entry of a list, not to the body."""
+    return operand[0] in ENTRY or (operand[0] in OF_COLUMN and operand[2] is None)
+
+
+def moves(node: Node) -> bool:
+    """Whether an input belongs to the entries of a list."""
+    if node.data[0] == "ratio":
+        return True
+    if node.data[0] != "load":
+        return False
+    address = node.data[1]
+    return any(map(is_of_entry, (*address.operands, *address.row_operands)))
+
 
 @dataclass(frozen=True)
 class Store:
@@ -143,7 +178,7 @@ class Whole:
 
     Args:
         of: the slot; or the number of an output.
-        is_partner: which of the two.
+        is_partner: which of the two; of an output the weight, in reverse.
     """
 
     of: Slot | int
