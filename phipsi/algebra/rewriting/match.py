@@ -94,7 +94,8 @@ def _some_factors(factors: tuple[Node, ...], rule: Rule) -> Iterator[Node]:
     pattern = rule.left.factors
     for start in range(len(factors)):
         for end, bindings in _runs(pattern, factors, start, rule, {}):
-            yield chained((*factors[:start], _filled(rule.right, bindings), *factors[end:]))
+            if end > start:  # all variables may be I
+                yield chained((*factors[:start], _filled(rule.right, bindings), *factors[end:]))
     if len(pattern) > 1 and len(factors) > 1:
         yield from _through_sums(factors, rule)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
+from phipsi.algebra.identities.equation import own_identities
 from phipsi.algebra.node import Inverse, Node, Product, Symbol
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.rewriting.collect import presented
@@ -20,10 +21,10 @@ from phipsi.algebra.rewriting.normal import (
     vanishes,
 )
 from phipsi.algebra.rewriting.opening import letters_in, open_up
-from phipsi.algebra.rewriting.others import every_way_for, ways_for
+from phipsi.algebra.rewriting.others import INVERSION, every_way_for, inverts_a_sum, ways_for
 from phipsi.algebra.rewriting.price import Price, price, within_reach
-from phipsi.algebra.rewriting.rules import is_shorthand, leaves_letters_alone
-from phipsi.algebra.rewriting.search import Found, Search
+from phipsi.algebra.rewriting.rules import is_shorthand, leaves_letters_alone, ways_of
+from phipsi.algebra.rewriting.search import ENDLESS, Found, Search
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
@@ -37,6 +38,7 @@ BOUND = 200  # expressions that are rewritten
 WIDE = 8  # one of so many is rewritten by every way, where the usual ones do not reach a goal
 GATHERED = "numbers and like terms gathered"
 LETTERS_ALONE = "letters written out"
+OTHER_SUMS = "sums that are inverted, split in other ways"
 NEAR = 1.1  # results this near to the best are counted by the compiler
 MOST_COUNTED = 8
 
@@ -127,6 +129,8 @@ def _derived(start: Node, goal: Node | None, task: _Task) -> Derivation:
     left_out = tuple(sorted(way.left_out))
     if way.missing:
         left_out += _under_conditions((start, *([] if goal is None else [goal])), task)
+    if way.missing or goal is None:
+        left_out += _untried(task)
     return Derivation(
         start, end, way.steps, *costs, way.looked_at, way.exhausted, goal, way.missing, left_out
     )
@@ -144,6 +148,18 @@ def _under_conditions(ends: Sequence[Node], task: _Task) -> tuple[str, ...]:
     }
     asked = ", ".join(f'"{x}"' for x in sorted(needed))
     return (f"identities that need a condition, for assume=: {asked}",) if needed else ()
+
+
+def _untried(task: _Task) -> tuple[str, ...]:
+    """Identities that no search tries: those that were barred, and those that begin nowhere."""
+    barred = tuple(f"{name!r}, as `without` asks" for name in sorted(task.barred))
+    nowhere = (
+        one
+        for one in own_identities()
+        if set(one.conditions) <= set(task.granted) and one.name not in task.barred
+        if not ways_of(one) and not are_equal(one.left, one.right)
+    )
+    return (*barred, *(f"{one.name!r}, which begins with a variable" for one in nowhere))
 
 
 def _by_axioms(one: Node, other: Node) -> tuple[Step, ...]:
@@ -187,6 +203,7 @@ def _downhill(search: Search, opening: _Opening, before: Price, task: _Task) -> 
     left_out = set(search.left_out)
     if any(leaves_letters_alone(x, task.granted) for x in (opening.end, best.node)):
         left_out.add(LETTERS_ALONE)
+    left_out |= _of_searches([search], task)
     way = _Way((), best.node, exhausted, "", left_out, search.looked_at)
     if unused:
         return way._replace(missing=f"a result by {unused[0]!r}")
@@ -215,13 +232,22 @@ def _towards(search: Search, opening: _Opening, closing: _Opening, task: _Task) 
     looked_at = sum(x.looked_at for x in searches)
     if meeting is None:
         done = all(x.is_done for x in searches)
-        left_out = forth[-1].left_out | home[-1].left_out
+        left_out = forth[-1].left_out | home[-1].left_out | _of_searches(searches, task)
         return _Way((), closing.start, done, f"`{closing.start}`", left_out, looked_at)
     there, here = meeting
     bridge = _bridge(there.node, here.node)
     homeward = (*closing.steps, *_steps(here, closing.end))
     steps = (*opening.steps, *_steps(there, opening.end), *bridge, *_reversed(homeward))
     return _Way(steps, closing.start, True, looked_at=looked_at)
+
+
+def _of_searches(searches: Sequence[Search], task: _Task) -> set[str]:
+    """What searches by these expressions cannot have tried in every way."""
+    found = {ENDLESS} if searches[-1].leaves_rules_out() else set()
+    nodes = (x.node for search in searches for x in search.seen.values())
+    if INVERSION not in task.barred and any(map(inverts_a_sum, nodes)):
+        found.add(OTHER_SUMS)
+    return found
 
 
 def _met(forth: Sequence[Search], home: Sequence[Search], bound: int) -> tuple[Found, Found] | None:
