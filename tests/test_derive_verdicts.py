@@ -1,20 +1,34 @@
 """What `pp.derive` reaches, both ways, and what it says of that: complete only where it is."""
 
+from functools import reduce
+
+import numpy as np
 import pytest
+from derivations import two_arms
 
 import phipsi as pp
+from phipsi.algebra.node import add
+from phipsi.algebra.rewriting.normal import is_zero
 from phipsi.algebra.rewriting.others import is_regular
+from phipsi.algebra.spaces import JOINT, SCALAR
+from phipsi.lowering.sides import points_beside
 from phipsi.operators import (
+    HH,
     D,
     E_phi,
     H,
+    HH_delta,
+    HH_s,
     I,
     J,
     M,
     Mass,
     P,
     T,
+    beta,
+    f0,
     operator,
+    phi,
     psi,
     scalar,
     space,
@@ -165,3 +179,133 @@ def test_an_identity_that_begins_with_a_variable_is_named_as_left_out(own):
     assert found.missing
     assert "'twice', which begins with a variable" in found.left_out
     assert COMPLETE not in found.verdict
+
+
+# -- every identity ------------------------------------------------------------------------
+
+EVERY = pp.identities()
+
+
+@pytest.mark.parametrize("equation", EVERY, ids=lambda x: x.name)
+def test_every_identity_is_reached_both_ways_and_checked(equation):
+    """Under its conditions alone, unasked for. Witness: dense matrices on a random machine."""
+    for one, other in ((equation.left, equation.right), (equation.right, equation.left)):
+        found = pp.derive(one, to=other, assume=equation.conditions)
+        assert not found.missing, found
+        assert set(found.conditions) <= set(equation.conditions)
+        assert found.check(machines=1).ok
+
+
+def applied(node):
+    """An operator times a vector that belongs to the machine or to the user."""
+    letters = {JOINT: beta, SCALAR: None}
+    x = letters.get(node.source, vector("some", node.source))
+    return node if x is None else node @ x
+
+
+@pytest.mark.parametrize("equation", EVERY, ids=lambda x: x.name)
+def test_every_identity_is_reached_in_context(equation):
+    """Applied to a vector; and where both sides stand in one sum, with different numbers."""
+    left, right = equation.left, equation.right
+    mixed = 2 * right + 1.5 * left, 3 * left + 0.5 * right
+    for one, other in ((applied(left), applied(right)), mixed):
+        found = pp.derive(one, to=other, assume=equation.conditions)
+        assert not found.missing, found
+
+
+@pytest.mark.parametrize(
+    "name", ["(a.51) of 004-I", "FD4 of 001", "(6.21) of 004-II", "Identity A.7", "Lemma 1"]
+)
+@pytest.mark.parametrize("outer", [Mass, D.inv], ids=str)
+def test_identities_are_reached_behind_other_operators(outer, name):
+    equation = pp.identity(name)
+    one, other = outer @ equation.left, outer @ equation.right
+    found = pp.derive(one, to=other, assume=equation.conditions)
+    assert not found.missing and found.check(machines=1).ok
+
+
+def test_an_identity_is_used_behind_another_operator_where_it_is_asked_for():
+    equation = pp.identity("(a.51) of 004-I")
+    found = pp.derive(D.inv @ equation.left, to=D.inv @ equation.right, using=equation.name)
+    assert equation in found.identities and found.check(machines=1).ok
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [x for x in EVERY if not is_zero(x.left) and not is_zero(x.right)],
+    ids=lambda x: x.name,
+)
+def test_false_goals_are_never_reached_nor_said_to_be_refuted(equation):
+    """Planted: half as much again of a side, and a side without one of its terms."""
+    sides = [(equation.left, 1.5 * equation.right)]
+    if len(equation.right.terms) > 1:
+        sides.append((equation.left, reduce(add, equation.right.terms[1:])))
+    for one, other in sides:
+        found = pp.derive(one, to=other, assume=equation.conditions, bound=6)
+        assert found.missing and not found.steps, found
+        assert not found.check().ok
+        assert COMPLETE not in found.verdict
+
+
+# -- checks --------------------------------------------------------------------------------
+
+
+def test_a_check_puts_pick_offs_at_a_joint():
+    """(2.14) of 000 is about any joint; on machines, each check is about one of theirs."""
+    found = pp.derive(HH_s, to=HH - HH_delta)
+    assert found.check().ok
+    assert found.check(pp.examples.puma560()).ok
+    assert not pp.derive(HH_s, to=HH + HH_delta, bound=4).check().ok
+
+
+def test_a_check_of_pick_offs_sees_a_lie(own):
+    own.append(pp.add_identity("no shift", HH_s @ phi, HH @ phi).name)
+    found = pp.derive(HH_s @ phi, to=HH @ phi)
+    assert not found.missing and not found.check().ok
+    assert not found.check(pp.examples.puma560()).ok
+
+
+def test_pick_offs_need_a_joint_that_moves():
+    builder = pp.ModelBuilder("fixed")
+    builder.add_body("slab", "world", pp.joints.Fixed(), mass=1.0, inertia=(1.0, 1.0, 1.0))
+    with pytest.raises(pp.PhipsiError, match="no joint that moves"):
+        pp.derive(HH_s, to=HH - HH_delta).check(builder.build())
+
+
+left, right = pp.point("left"), pp.point("right")
+g_ = vector("g_", "point")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        J(left, right) @ Mass.inv @ J(left).T @ f0,
+        J(left) @ Mass.inv @ J(left, right).T @ f0,
+        J(left, right).T @ f0 + J(left).T @ g_,
+        J(left).T @ (f0 + g_) + J(left, right).T @ (J(left, right) @ Mass.inv @ T),
+        (J(left, right) @ Mass.inv @ J(left, right).T).inv @ f0,
+    ],
+    ids=str,
+)
+def test_points_of_different_number_are_told_by_neighbours(expression):
+    """On random machines by `check`; dense and compiled, rolled and unrolled, on two arms."""
+    assert pp.derive(expression).check(machines=2).ok
+    model = two_arms()
+    rng = np.random.default_rng(0)
+    q, v = model.random(rng), rng.normal(size=model.nv)
+    beside = points_beside([expression])
+    sizes = {x: 6 * len(next(iter(points))) for x, points in beside.items()}
+    values = {x.name: rng.normal(size=n) for x, n in sizes.items()}
+    values |= {"T": rng.normal(size=model.nv)} if "T" in str(expression).split(" @ ")[-1] else {}
+    dense = np.ravel(pp.as_matrix(model, expression, q, v, **values))
+    for unroll in (True, False):
+        coded = pp.compile(model, expression, unroll=unroll)(q, v, **values)
+        assert np.linalg.norm(coded - dense) < 1e-9 * np.linalg.norm(dense)
+
+
+def test_points_that_no_neighbour_tells_are_refused():
+    """The same force at one point and at two."""
+    model = two_arms()
+    expression = J(left).T @ f0 + J(left, right).T @ f0
+    with pytest.raises(pp.InputError, match="not clear"):
+        pp.as_matrix(model, expression, model.neutral(), np.zeros(model.nv), f0=np.zeros(6))

@@ -18,7 +18,12 @@ from typing import Any
 from phipsi.algebra.identities.equation import Equation
 from phipsi.algebra.node import Node
 from phipsi.algebra.rewriting.collect import forms_of
-from phipsi.algebra.rewriting.match import MOST_WORDS, rewritten, rewritten_everywhere
+from phipsi.algebra.rewriting.match import (
+    MOST_WORDS,
+    rewritten,
+    rewritten_everywhere,
+    rewritten_words,
+)
 from phipsi.algebra.rewriting.normal import atoms_of, is_zero, key_of, tidied, words_of
 from phipsi.algebra.rewriting.rules import Rule, Way
 from phipsi.errors import InputError
@@ -213,6 +218,8 @@ class Search:
                 new = next((new for new in made if new != node), node)
             if new != node:
                 yield new
+            if self.every:
+                yield from (new for rule in way for new in rewritten_words(node, rule))
             return
         made = (new for rule in way for new in rewritten(node, rule))
         places = [new for new in dict.fromkeys(made) if new != node]

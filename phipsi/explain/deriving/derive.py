@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import combinations
 from typing import NamedTuple
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
 from phipsi.algebra.identities.equation import own_identities
-from phipsi.algebra.node import Inverse, Node, Product, Symbol
+from phipsi.algebra.node import Inverse, Node, Product, Symbol, add, compose, scale
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.rewriting.collect import presented
 from phipsi.algebra.rewriting.normal import (
@@ -17,7 +18,10 @@ from phipsi.algebra.rewriting.normal import (
     forget,
     is_cancelled_run,
     is_zero,
+    joined,
+    taken_apart,
     tidied,
+    totals,
     vanishes,
 )
 from phipsi.algebra.rewriting.opening import letters_in, open_up
@@ -108,19 +112,13 @@ def derive(
 
 
 def _derived(start: Node, goal: Node | None, task: _Task) -> Derivation:
-    kept = _shorthands_of(IDENTITIES[name] for name in task.wanted)
-    opening = _Opening(start, task.barred, kept)
-    closing = None if goal is None else _Opening(goal, task.barred, kept)
-    ends = (opening.end,) if closing is None else (opening.end, closing.end)
-    ways = ways_for(ends, task.granted, task.wanted, task.barred, kept)
-    search = Search(opening.end, ways, price, within_reach, task.wanted)
     before = price(start)
-    if closing is None:
-        way = _downhill(search, opening, before, task)
-    elif not task.wanted and are_equal(start, closing.start):
-        way = _Way(_by_axioms(start, closing.start), closing.start, True)
+    if goal is None:
+        way = _searched(start, None, task)
+    elif not task.wanted and are_equal(start, goal):
+        way = _Way(_by_axioms(start, goal), goal, True)
     else:
-        way = _towards(search, opening, closing, task)
+        way = _reached(start, goal, task)
     if way.steps:
         end = presented(way.end) if goal is None else goal
         costs = before, price(end)
@@ -134,6 +132,85 @@ def _derived(start: Node, goal: Node | None, task: _Task) -> Derivation:
     return Derivation(
         start, end, way.steps, *costs, way.looked_at, way.exhausted, goal, way.missing, left_out
     )
+
+
+def _searched(start: Node, goal: Node | None, task: _Task) -> _Way:
+    """The steps of a search, to a goal or to the cheapest expression."""
+    kept = _shorthands_of(IDENTITIES[name] for name in task.wanted)
+    opening = _Opening(start, task.barred, kept)
+    closing = None if goal is None else _Opening(goal, task.barred, kept)
+    ends = (opening.end,) if closing is None else (opening.end, closing.end)
+    ways = ways_for(ends, task.granted, task.wanted, task.barred, kept)
+    search = Search(opening.end, ways, price, within_reach, task.wanted)
+    if closing is None:
+        return _downhill(search, opening, price(start), task)
+    return _towards(search, opening, closing, task)
+
+
+Context = tuple[Node, Node, Callable[[Node], Node]]  # both parts, and what puts them in place
+
+
+def _reached(start: Node, goal: Node, task: _Task) -> _Way:
+    """Steps to a goal.
+
+    A + C = B + C where A = B, so terms that both have wait outside. U A x = U B x where A = B,
+    too, but not only there: factors that both have are set aside where the whole was too much.
+    """
+    apart = _reached_inside(_shared_terms(start, goal), goal, task)
+    if apart is not None and not apart.missing:
+        return apart
+    way = _searched(start, goal, task)
+    if way.missing:
+        inside = _reached_inside(_shared_factors(start, goal), goal, task)
+        if inside is not None:
+            looked_at = way.looked_at + inside.looked_at
+            way = (way if inside.missing else inside)._replace(looked_at=looked_at)
+    if apart is not None:
+        way = way._replace(looked_at=way.looked_at + apart.looked_at)
+    return way
+
+
+def _reached_inside(context: Context | None, goal: Node, task: _Task) -> _Way | None:
+    """Steps between the parts of a context, told of the whole; None where there is none."""
+    if context is None:
+        return None
+    inner, aim, put = context
+    way = _reached(inner, aim, task)
+    steps = (Step(put(x.before), put(x.after), x.name, x.identity) for x in way.steps)
+    return way._replace(steps=tuple(steps), end=goal)
+
+
+def _shared_terms(start: Node, goal: Node) -> Context | None:
+    """What is left of two sums without the terms that both have."""
+    one, other = (
+        totals(((scalars, factors), n) for n, scalars, factors in map(taken_apart, node.terms))
+        for node in (start, goal)
+    )
+    shared = {x: min(one[x], other[x], key=abs) for x in one if one[x] * other.get(x, 0) > 0}
+    rests = [{x: n - shared.get(x, 0) for x, n in terms.items()} for terms in (one, other)]
+    if not shared or not all(any(rest.values()) for rest in rests):
+        return None
+    inner, aim, both = (
+        reduce(add, (joined(n, factors, scalars) for (scalars, factors), n in terms.items() if n))
+        for terms in (*rests, shared)
+    )
+    return inner, aim, lambda x: add(x, both)
+
+
+def _shared_factors(start: Node, goal: Node) -> Context | None:
+    """What stands between the number and the factors that two products share."""
+    (n, scalars, one), (m, others, other) = taken_apart(start), taken_apart(goal)
+    most = min(len(one), len(other)) - 1
+    first = next((i for i in range(most) if one[i] != other[i]), most)
+    last = next((i for i in range(most - first) if one[-1 - i] != other[-1 - i]), most - first)
+    if scalars != others or (first + last == 0 and n == 1 and not scalars):
+        return None
+    before, after = one[:first], one[len(one) - last :]
+    inner, aim = (reduce(compose, x[first : len(x) - last]) for x in (one, other))
+    if (inner.source, inner.target) != (aim.source, aim.target):
+        return None
+    aim = scale(m / n, aim)
+    return inner, aim, lambda x: joined(n, (reduce(compose, (*before, x, *after)),), scalars)
 
 
 def _under_conditions(ends: Sequence[Node], task: _Task) -> tuple[str, ...]:
