@@ -8,8 +8,8 @@ from derivations import two_arms
 
 import phipsi as pp
 from phipsi.algebra.node import add
-from phipsi.algebra.rewriting.normal import is_zero
 from phipsi.algebra.rewriting.others import is_regular
+from phipsi.algebra.rewriting.terms import is_zero
 from phipsi.algebra.spaces import JOINT, SCALAR
 from phipsi.lowering.sides import points_beside
 from phipsi.operators import (

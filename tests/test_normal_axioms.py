@@ -70,6 +70,12 @@ EQUAL = {
     "a number in an inverse": ((2 * N + 2 * N.T).inv, 0.5 * (N + N.T).inv),
     "a number that is no binary fraction": ((3 * N + D).inv, (1 / 3) * (N + D / 3).inv),
     "a scalar in an inverse": ((k * N + k * D).inv, k.inv * (N + D).inv),
+    "two scalars below": ((k.inv + m.inv).inv * x, k * m * (k + m).inv * x),
+    "a sum of scalars below": ((D + (k + m).inv * N).inv, (k + m) * ((k + m) * D + N).inv),
+    "an inverse within one number": (
+        T.T @ (k * N + D).inv @ (D + k * N) @ T,
+        T.T @ T,
+    ),
     "a scalar below in an inverse": ((k.inv * N + D).inv, k * (N + k * D).inv),
 }
 

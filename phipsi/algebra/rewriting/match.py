@@ -24,19 +24,9 @@ from phipsi.algebra.node import (
     compose,
     scale,
 )
-from phipsi.algebra.rewriting.normal import (
-    Number,
-    Word,
-    atoms_of,
-    chained,
-    joined,
-    summed,
-    taken_apart,
-    term_of,
-    tidied,
-    words_of,
-)
+from phipsi.algebra.rewriting.normal import atoms_of, term_of, tidied, words_of
 from phipsi.algebra.rewriting.rules import Rule, plain
+from phipsi.algebra.rewriting.terms import Number, Word, chained, joined, summed, taken_apart
 from phipsi.algebra.spaces import Causality
 from phipsi.algebra.stars import starred
 from phipsi.errors import InputError

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import NamedTuple, TypeVar
 
 from phipsi.algebra.node import (
     Bracket,
@@ -29,6 +28,21 @@ from phipsi.algebra.node import (
     scale,
 )
 from phipsi.algebra.rewriting.singular import is_strict, may_cancel
+from phipsi.algebra.rewriting.terms import (
+    Number,
+    Term,
+    Word,
+    chained,
+    gathered,
+    is_zero,
+    joined,
+    summed,
+    taken_apart,
+    totals,
+    weighed,
+    whole_number,
+    zero_like,
+)
 from phipsi.algebra.spaces import BODY, JOINT, SCALAR, Causality
 from phipsi.algebra.stars import starred
 from phipsi.errors import InputError
@@ -38,17 +52,6 @@ TOO_LONG = (
     f"the expression has more than {LARGEST} terms when it is multiplied out; "
     "derive its parts one by one"
 )
-ROUNDOFF = 1e-12  # of numbers that are added
-
-Number = int | float
-
-
-class Word(NamedTuple):
-    """Scalars that commute, and factors that do not."""
-
-    scalars: tuple[Node, ...]
-    factors: tuple[Node, ...]
-
 
 Polynomial = dict[Word, Number]
 
@@ -152,34 +155,6 @@ def _product(factors: Iterable[Node]) -> Node:
     return weighed(number, word, scalars)
 
 
-def weighed(number: Number, factors: Sequence[Node], scalars: Sequence[Node]) -> Node:
-    """A term; scalars that cancel are gone, k k^-1 = 1, also where the term is one number."""
-    whole = chained(factors)
-    if not whole.is_scalar:
-        return joined(number, factors, gathered(scalars)) if scalars else joined(number, factors)
-    if not scalars:
-        return joined(number, factors)
-    kept = gathered([*scalars, whole])
-    return joined(number, kept[-1:] or (Identity(SCALAR),), kept[:-1])
-
-
-def gathered(scalars: Iterable[Node]) -> tuple[Node, ...]:
-    """The scalars of a product: k k^-1 = 1, k.sqrt k.sqrt = k."""
-    kept: list[Node] = []
-    for one in scalars:
-        if isinstance(one, Identity):
-            continue
-        if isinstance(one, Root) and one in kept:
-            kept.remove(one)
-            one = one.children[0]
-        opposite = invert(one)
-        if opposite in kept:
-            kept.remove(opposite)
-        else:
-            kept.append(one)
-    return tuple(kept)
-
-
 def append_factor(word: list[Node], factor: Node) -> None:
     """A factor behind others, and what cancels gone: X X^-1 = I, also for a product X.
 
@@ -232,35 +207,6 @@ def _is_inverse_of_terms(one: Node, other: Node) -> bool:
     return Counter(one.children[0].terms) == Counter(other.terms)
 
 
-Term = tuple[Number, tuple[Node, ...], tuple[Node, ...]]  # number, scalars, factors
-
-
-def taken_apart(node: Node, weighted: bool = True) -> Term:
-    """A term as number, scalars, and factors.
-
-    Args:
-        node: the term.
-        weighted: whether scalars are taken out; else `k A` stays a factor.
-    """
-    match node:
-        case Scaled() if not isinstance(node.factor, Node):
-            number, scalars, factors = taken_apart(node.children[-1], weighted)
-            return number * node.factor, scalars, factors
-        case Scaled() if weighted:
-            assert isinstance(node.factor, Node)
-            number, scalars, factors = taken_apart(node.children[-1])
-            return number, (node.factor, *scalars), factors
-        case Product():
-            number, scalars, factors = 1, (), ()
-            for x in node.factors:
-                is_scaled = isinstance(x, Scaled)
-                own, others, parts = taken_apart(x, weighted) if is_scaled else (1, (), (x,))
-                number, scalars, factors = number * own, scalars + others, factors + parts
-            return number, scalars, factors
-        case _:
-            return 1, (), (node,)
-
-
 def number_and_factors(node: Node) -> tuple[Number, tuple[Node, ...]]:
     """A term as its number and its factors, one of them `k A` where a scalar k weighs A."""
     number, _, factors = taken_apart(node, weighted=False)
@@ -276,24 +222,6 @@ def terms_of(node: Node) -> Iterator[Term]:
                 yield number * own, scalars + others, parts
         else:
             yield number, scalars, factors
-
-
-def joined(number: Number, factors: Sequence[Node], scalars: Sequence[Node] = ()) -> Node:
-    """The inverse of `taken_apart`."""
-    whole = scale(_whole(number), chained(factors))
-    return reduce(lambda x, k: scale(k, x), reversed(scalars), whole)
-
-
-def chained(factors: Sequence[Node]) -> Node:
-    """The product of factors whose spaces are known to fit."""
-    flat = [x for one in factors for x in one.factors if not isinstance(x, Identity)]
-    if len(flat) > 1:
-        return Product(*flat)
-    return flat[0] if flat else factors[0]
-
-
-def _whole(number: Number) -> Number:
-    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _sum(terms: Sequence[Node], whole: Node) -> Node:
@@ -315,34 +243,6 @@ def _scaled(node: Scaled, tidy: Callable[[Node], Node]) -> Node:
     if own == 0 or number == 0:
         return zero_like(operand)
     return weighed(own * number, factors, (*others, chained(parts), *scalars))
-
-
-K = TypeVar("K", bound=Hashable)
-
-
-def totals(pairs: Iterable[tuple[K, Number]]) -> dict[K, Number]:
-    """The sums of numbers by their keys, those that vanish but for roundoff left out."""
-    sums: dict[K, Number] = {}
-    sizes: dict[K, Number] = {}
-    for key, number in pairs:
-        sums[key] = sums.get(key, 0) + number
-        sizes[key] = sizes.get(key, 0) + abs(number)
-    return {key: x for key, x in sums.items() if abs(x) > ROUNDOFF * sizes[key]}
-
-
-def zero_like(node: Node) -> Node:
-    """Zero between the spaces of an expression."""
-    if node.is_square and node.source is not None:
-        return Scaled(0, Identity(node.source))
-    factors = taken_apart(node.terms[0])[2]
-    runs = [run for n in range(1, len(factors)) for run in (factors[:n], factors[-n:])]
-    fits = (x for x in runs if x[-1].source is node.source and x[0].target is node.target)
-    return Scaled(0, chained(next(fits, factors)))
-
-
-def is_zero(node: Node) -> bool:
-    """Whether an expression is zero by its form."""
-    return isinstance(node, Scaled) and node.factor == 0
 
 
 def vanishes(node: Node) -> bool:
@@ -431,10 +331,12 @@ def _inverse_words(operand: Node) -> Polynomial:
     else:
         divided = list(words)
     number = max(divided, key=_length_of_word)[1]
-    inner = spelled(dict(_in_order((w, _whole(n / number)) for w, n in divided)), operand)
+    inner = spelled(dict(_in_order((w, whole_number(n / number)) for w, n in divided)), operand)
     outer = _spelled_powers({x: -n for x, n in least.items()})
+    if any(isinstance(base, Sum) for base, n in least.items() if n):  # still to be multiplied out
+        return polynomial(tidied(joined(1 / number, (invert(canonical(inner)),), outer)))
     word, own = _entry(outer, (invert(inner),))
-    return {word: own / number}
+    return _inverses_undone({word: own / number})
 
 
 def _powers(scalars: Iterable[Node]) -> Counter[Node]:
@@ -462,14 +364,15 @@ def _in_order(words: Iterable[tuple[Word, Number]]) -> list[tuple[Word, Number]]
 def _times(left: Polynomial, right: Polynomial) -> Polynomial:
     if len(left) * len(right) > LARGEST:
         raise InputError(TOO_LONG)
-    return _inverses_undone(
-        totals(
-            _scaled_entry(x * y, (*a.scalars, *b.scalars), _cancelled(a.factors, b.factors))
-            for a, x in left.items()
-            for b, y in right.items()
-            if not (a.factors and b.factors and _are_apart(a.factors[-1], b.factors[0]))
-        )
+    words = totals(
+        (Word((*a.scalars, *b.scalars), _cancelled(a.factors, b.factors)), x * y)
+        for a, x in left.items()
+        for b, y in right.items()
+        if not (a.factors and b.factors and _are_apart(a.factors[-1], b.factors[0]))
     )
+    undone = _inverses_undone(words)  # before factors that are one number stand among the scalars
+    entries = (_scaled_entry(n, word.scalars, word.factors) for word, n in undone.items())
+    return _inverses_undone(totals(entries))
 
 
 def _inverses_undone(words: Polynomial) -> Polynomial:
@@ -507,7 +410,7 @@ def _one_undone(word: Word) -> Polynomial | None:
                 made.append(
                     _scaled_entry(-own / number, (*rest.elements(), *other.scalars), factors)
                 )
-            return totals((x, _whole(y)) for x, y in made)
+            return totals((x, whole_number(y)) for x, y in made)
     for place, factor in enumerate(factors):
         if not _is_inverse_of_sum(factor):
             continue
@@ -523,7 +426,7 @@ def _one_undone(word: Word) -> Polynomial | None:
                 inner = (*other.factors, factor) if start < place else (factor, *other.factors)
                 whole = _cancelled(_cancelled(outer[0], inner), outer[1])
                 made.append(_scaled_entry(-own / number, (*word.scalars, *other.scalars), whole))
-            return totals((x, _whole(y)) for x, y in made)
+            return totals((x, whole_number(y)) for x, y in made)
     return None
 
 
@@ -623,12 +526,6 @@ def term_of(number: Number, word: Word, like: Node) -> Node:
     return joined(number, (Identity(like.source),), word.scalars)
 
 
-def summed(terms: Sequence[Node]) -> Node:
-    """The sum of terms whose spaces are known to fit."""
-    flat = [x for one in terms for x in one.terms]
-    return Sum(*flat) if len(flat) > 1 else flat[0]
-
-
 @lru_cache(maxsize=20_000)
 def canonical(node: Node) -> Node:
     """One expression for all that are equal by the axioms: multiplied out, its terms sorted."""
@@ -660,7 +557,7 @@ def _rounded(node: Node) -> Node:
         return node
     children = tuple(map(_rounded, node.children))
     if isinstance(node, Scaled) and isinstance(node.factor, float):
-        return Scaled(_whole(float(f"{node.factor:.12g}")), children[0])
+        return Scaled(whole_number(float(f"{node.factor:.12g}")), children[0])
     return node if children == node.children else node.rebuild(children)
 
 

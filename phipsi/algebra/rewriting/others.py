@@ -15,20 +15,11 @@ from phipsi.algebra import operators as op
 from phipsi.algebra.families import MASS, Family
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation
 from phipsi.algebra.node import Identity, Inverse, Node, Root, Scaled, Sum, Symbol, add
-from phipsi.algebra.rewriting.normal import (
-    are_equal,
-    atoms_of,
-    chained,
-    joined,
-    key_of,
-    summed,
-    taken_apart,
-    tidied,
-    words_of,
-)
+from phipsi.algebra.rewriting.normal import are_equal, atoms_of, key_of, tidied, words_of
 from phipsi.algebra.rewriting.opening import normal_form
 from phipsi.algebra.rewriting.rules import Way, chosen, plain, ways_between, ways_of
 from phipsi.algebra.rewriting.singular import may_cancel
+from phipsi.algebra.rewriting.terms import chained, joined, summed, taken_apart
 from phipsi.algebra.spaces import BODY, JOINT, Causality
 from phipsi.algebra.stars import starred
 from phipsi.errors import InputError

@@ -14,14 +14,8 @@ from functools import lru_cache
 from phipsi.algebra.identities.equation import IDENTITIES, Condition, Equation
 from phipsi.algebra.node import Identity, Inverse, Node, Root, Sum, Symbol, Transpose, scale
 from phipsi.algebra.rewriting.collect import forms_of
-from phipsi.algebra.rewriting.normal import (
-    atoms_of,
-    inverted,
-    is_zero,
-    joined,
-    taken_apart,
-    tidied,
-)
+from phipsi.algebra.rewriting.normal import atoms_of, inverted, tidied
+from phipsi.algebra.rewriting.terms import is_zero, joined, taken_apart
 from phipsi.algebra.spaces import Causality
 from phipsi.algebra.stars import starred
 

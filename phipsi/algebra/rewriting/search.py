@@ -24,8 +24,9 @@ from phipsi.algebra.rewriting.match import (
     rewritten_everywhere,
     rewritten_words,
 )
-from phipsi.algebra.rewriting.normal import atoms_of, is_zero, key_of, tidied, words_of
+from phipsi.algebra.rewriting.normal import atoms_of, key_of, tidied, words_of
 from phipsi.algebra.rewriting.rules import Rule, Way
+from phipsi.algebra.rewriting.terms import is_zero
 from phipsi.errors import InputError
 
 Price = Callable[[Node], Any]  # of an expression; prices are compared

@@ -13,22 +13,13 @@ from phipsi.algebra.identities.equation import own_identities
 from phipsi.algebra.node import Inverse, Node, Product, Symbol, add, compose, scale
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.rewriting.collect import presented
-from phipsi.algebra.rewriting.normal import (
-    are_equal,
-    forget,
-    is_cancelled_run,
-    is_zero,
-    joined,
-    taken_apart,
-    tidied,
-    totals,
-    vanishes,
-)
+from phipsi.algebra.rewriting.normal import are_equal, forget, is_cancelled_run, tidied, vanishes
 from phipsi.algebra.rewriting.opening import letters_in, open_up
 from phipsi.algebra.rewriting.others import INVERSION, every_way_for, inverts_a_sum, ways_for
 from phipsi.algebra.rewriting.price import Price, price, within_reach
 from phipsi.algebra.rewriting.rules import is_shorthand, leaves_letters_alone, ways_of
 from phipsi.algebra.rewriting.search import ENDLESS, Found, Search
+from phipsi.algebra.rewriting.terms import is_zero, joined, taken_apart, totals
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
