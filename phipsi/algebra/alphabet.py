@@ -94,6 +94,9 @@ class Letter:
         star: of the letter with its arguments, its star, where that is no starred letter.
         positive: whether it is positive definite where it can be inverted at all.
         orthogonal: whether its star is its inverse.
+        strict: whether its blocks on the diagonal are zero on every machine, so that it has no
+            inverse: what it carries, it carries to other bodies.
+        selects: whether it keeps the blocks of one body and drops all others.
         carries: of its target and its source, where these are body space, whether they are
             forces or motions; None where the letter mixes them, so that frames may not move.
         of_speeds: whether it is primitive and depends on v.
@@ -137,6 +140,8 @@ class Letter:
     star: Callable[[Any], Node] | None = None
     positive: bool = False
     orthogonal: bool = False
+    strict: bool = False
+    selects: bool = False
     carries: tuple[str | None, str | None] | None = None
     of_speeds: bool = False
     of: str = ""

@@ -34,6 +34,7 @@ def _selection(name: str, space: Space, mechanics: str) -> CallableLetter:
         name,
         ELEMENTS,
         symmetric=True,
+        selects=True,
         of="joint",
         flops=0,
         mechanics=mechanics,

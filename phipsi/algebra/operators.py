@@ -123,6 +123,7 @@ E_phi = _letter(
     BODY,
     BODY,
     causality=CAUSAL,
+    strict=True,
     carries=(FORCE, FORCE),
     look="cal:E_phi",  # [000 (1.4)], [002 (2.3)]
     flops=STEP,
@@ -140,6 +141,7 @@ S = entered(
         record=Letter(
             "S",
             PAPERS,
+            strict=True,
             also=("bb:S", "cal:S"),  # the shift; S[z] [000 (2.7)]
             flops=18,
             mechanics="shift: a turn into the parent's axes, without a lever",
@@ -219,6 +221,7 @@ phi = _define(
 phi_tilde = _define(
     "phi_tilde",
     phi - I,  # [004-I (5.11)]
+    strict=True,
     swept=phi @ E_phi,
     both_ways=True,
     flops=STEP + 6,
@@ -345,6 +348,7 @@ K = _define(
 E_psi = _define(
     "E_psi",
     E_phi @ tau_bar,  # [002 (3.2)]
+    strict=True,
     follows="P",
     look="cal:E_psi",  # [002 (3.2)], [003 (10)]
     flops=STEP + 12,
@@ -370,6 +374,7 @@ psi = _define(
 psi_tilde = _define(
     "psi_tilde",
     psi - I,
+    strict=True,
     swept=psi @ E_phi @ tau_bar,
     both_ways=True,
     follows="P",

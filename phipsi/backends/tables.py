@@ -203,7 +203,7 @@ class Table:
     def _row_length(self, of: Slot | Symbol) -> int:
         """Of a block of the whole machine, or of a dense operator."""
         if isinstance(of, Symbol):
-            return sum(self.machine.block_sizes(of.source, self.points.bodies))
+            return sum(self.machine.block_sizes(of.source, self._points_of(of)))
         return self.sizes.of(*of.sides[1])
 
     def _at_point(self, what: str, rest: Sequence[Any], k: int, where: Layouts) -> int:
@@ -233,12 +233,15 @@ class Table:
     def _block(self, letter: Symbol, n: int, k: int) -> int:
         """Where the block of a free operator is, of a body or of a point on it."""
         if letter not in self._blocks:
+            lists = self._points_of(letter)
             rows, widths = (
-                self.machine.block_sizes(x, self.points.bodies)
-                for x in (letter.target, letter.source)
+                self.machine.block_sizes(x, lists) for x in (letter.target, letter.source)
             )
             self._blocks[letter] = [0, *accumulate(map(mul, rows, widths))]
         return self._blocks[letter][self.points.on(k)[n][1] if letter.target is POINTS else k]
+
+    def _points_of(self, letter: Symbol) -> Mapping[tuple, Sequence[int]]:
+        return self.program.points_of(letter, self.points.bodies)
 
     # -- columns ---------------------------------------------------------------------------------
 

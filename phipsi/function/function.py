@@ -274,7 +274,8 @@ class Function(ArrayFunction):
             if letter.source is SCALAR or not in_blocks(letter):
                 values[letter.name] = x.reshape((*x.shape[:-1], *self._input_shape(letter, bodies)))
                 continue
-            ends = (self._machine.block_sizes(y, bodies) for y in (letter.target, letter.source))
+            lists = self.program.points_of(letter, bodies)
+            ends = (self._machine.block_sizes(y, lists) for y in (letter.target, letter.source))
             shapes = list(zip(*ends, strict=True))
             parts = np.split(x, np.cumsum([n * m for n, m in shapes])[:-1], axis=-1)
             pairs = zip(parts, shapes, strict=True)
@@ -312,9 +313,8 @@ class Function(ArrayFunction):
         return Job(*what, shapes, outputs, *about, self.program.expressions)
 
     def _input_shape(self, letter: Symbol, bodies: Bodies) -> tuple[int, ...]:
-        rows, widths = (
-            self._machine.block_sizes(x, bodies) for x in (letter.target, letter.source)
-        )
+        lists = self.program.points_of(letter, bodies)
+        rows, widths = (self._machine.block_sizes(x, lists) for x in (letter.target, letter.source))
         if letter.is_scalar:
             return ()
         if letter.source is SCALAR:

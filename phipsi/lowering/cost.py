@@ -106,7 +106,8 @@ def _counted(
         located[key] = [(model.locate(x)[0], numbers(3)) for x in several]
     given: dict[Any, Any] = {}
     for letter in program.free:
-        rows, columns = (machine.block_sizes(x, located) for x in (letter.target, letter.source))
+        lists = program.points_of(letter, located)
+        rows, columns = (machine.block_sizes(x, lists) for x in (letter.target, letter.source))
         if letter.source is SCALAR:
             given[letter] = numbers(sum(rows))
             continue

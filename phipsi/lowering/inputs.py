@@ -31,7 +31,7 @@ from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError, name_choices
 from phipsi.lowering.letters import PLACE, SPATIAL
 from phipsi.lowering.parameters import Parameters
-from phipsi.lowering.sides import check_point_counts
+from phipsi.lowering.sides import check_point_counts, points_beside
 from phipsi.model.configuration import (
     broadcast,
     check_array,
@@ -149,6 +149,17 @@ class Inputs:
             self.model.locate(one)  # InputError for an unknown name, before any work
         return set(map(len, lists))
 
+    def letter_sizes(self, letter: Symbol, space: Space) -> list[int]:
+        """The block sizes of a space of a free letter; in point space its neighbours tell."""
+        if space is not POINTS or len(self.point_counts) < 2:
+            return self.sizes(space)
+        counts = {len(self.points_of(x)) for x in self._beside.get(letter, ())}
+        return [SPATIAL] * counts.pop() if len(counts) == 1 else self._point_sizes()
+
+    @cached_property
+    def _beside(self) -> dict[Symbol, set[tuple]]:
+        return points_beside(self.expressions)
+
     def _point_sizes(self) -> list[int]:
         if not self.point_counts:
             raise InputError("the expression maps point space: pass points=[pp.point(...), ...]")
@@ -179,9 +190,10 @@ class Inputs:
 
     def _shape(self, letter: Symbol) -> tuple[int, int]:
         """Rows and columns of a symbol, all blocks together."""
-        return sum(self.sizes(letter.target)), sum(self.sizes(letter.source))
+        rows, columns = (self.letter_sizes(letter, x) for x in (letter.target, letter.source))
+        return sum(rows), sum(columns)
 
-    def _size_text(self, space: Space) -> str:
+    def _size_text(self, space: Space, size: int) -> str:
         """Why a vector of a space has its size, as a clause; mimic joints need an explanation."""
         text = f"the size of {space}"
         if space is COORDINATES:
@@ -190,7 +202,7 @@ class Inputs:
             text += " (nv)"
         elif space is JOINT:
             text += f" (mimic joints count, nv is {self.model.nv}: S_q projects)"
-        return f"{text} of {self.model.name!r} being {sum(self.sizes(space))}"
+        return f"{text} of {self.model.name!r} being {size}"
 
     def _owner_text(self, space: Space, k: int) -> str:
         """What block k of a space belongs to."""
@@ -202,11 +214,11 @@ class Inputs:
 
     def checked_value(self, letter: Symbol, value: Any) -> list[np.ndarray]:
         """A free symbol's value: a vector or number as one block, an operator by blocks."""
-        name, rows = letter.name, self.sizes(letter.target)
+        name, rows = letter.name, self.letter_sizes(letter, letter.target)
         if letter.is_vector:
             reason = f"a vector of {letter.target}"
             if not letter.target.is_own:
-                reason = self._size_text(letter.target)
+                reason = self._size_text(letter.target, sum(rows))
             return [check_array(name, value, (sum(rows),), reason)[..., None]]
         if letter.is_scalar:
             return [check_array(name, value, (), "a number")[..., None, None]]
@@ -224,7 +236,7 @@ class Inputs:
                 f"of {self.model.name!r}, got {len(given) or type(value).__name__}"
             )
         blocks = []
-        for k, shape in enumerate(zip(rows, self.sizes(letter.source), strict=True)):
+        for k, shape in enumerate(zip(rows, self.letter_sizes(letter, letter.source), strict=True)):
             owner = self._owner_text(letter.target, k)
             reason = f"the block of {owner}; {name} is a list of blocks, {each}"
             blocks.append(check_array(f"{name}[{k}]", given[k], shape, reason))

@@ -27,9 +27,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
+from typing import TypeVar
 
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import BASE, COORDINATES, POINTS, Space
+from phipsi.lowering.sides import points_beside
+
+P = TypeVar("P")
 
 
 class Direction(Enum):
@@ -254,6 +259,17 @@ class Program:
     shifted: bool  # whether private frames may move their origins
     origins: Mapping[Slot, Origin] = field(default_factory=dict, compare=False, repr=False)
     expressions: tuple[Node, ...] = ()  # that it was lowered from
+
+    def points_of(self, letter: Symbol, points: Mapping[tuple, P]) -> Mapping[tuple, P]:
+        """Of several lists of points, those that a free letter is at: its neighbours tell."""
+        if len(points) < 2:
+            return points
+        beside = self._beside.get(letter, set())
+        return {key: x for key, x in points.items() if key in beside} or points
+
+    @cached_property
+    def _beside(self) -> dict[Symbol, set[tuple]]:
+        return points_beside(self.expressions)
 
     def statements(self) -> Iterator[Statement]:
         """Every statement, in the order of execution."""

@@ -34,6 +34,7 @@ from phipsi.algebra.node import (
     scale,
 )
 from phipsi.algebra.rewriting.normal import joined, number_and_factors, terms_of
+from phipsi.algebra.rewriting.singular import ZERO, why_singular
 from phipsi.algebra.spaces import (
     BASE,
     BODY,
@@ -193,6 +194,9 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
         step = step_of(node)
         assert step is not None
         return op.I.at(BODY) - step
+    why = why_singular(node)
+    if why and why != ZERO:  # zero blocks are told by joint and body
+        raise SolveError(f"`{typed or node}` is singular on every machine: {why}")
     if isinstance(node, Transpose):  # of a letter
         return starred(inverse(node.children[0], plain))
     if isinstance(node, Symbol) and node.record.orthogonal:
@@ -202,7 +206,7 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
             return invert(node)
         case Scaled() if not isinstance(node.factor, Node):
             if node.factor == 0:
-                raise SolveError(f"`{typed or node}` is singular on every machine: it is zero")
+                raise SolveError(f"`{typed or node}` is singular on every machine: {ZERO}")
             return scale(1 / node.factor, inverse(node.children[-1], plain))
         case Scaled():
             assert isinstance(node.factor, Node)

@@ -270,7 +270,8 @@ def symbolic_values(
 
     given: dict[Symbol, Any] = {}
     for letter in program.free:
-        rows, columns = (machine.block_sizes(x, points) for x in (letter.target, letter.source))
+        lists = program.points_of(letter, points)
+        rows, columns = (machine.block_sizes(x, lists) for x in (letter.target, letter.source))
         if letter.source is SCALAR:
             given[letter] = numbers(letter.name, sum(rows))
             continue

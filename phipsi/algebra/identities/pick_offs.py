@@ -44,22 +44,28 @@ def of_joint(equation: Equation, *joint_and_speed: Hashable) -> Equation:
     >>> print(of_joint(identity("(2.14) of 000"), "elbow_joint"))
     HH('elbow_joint') = HH_s('elbow_joint') + HH_delta('elbow_joint')
     """
-    left, right = (_of_joint(side, joint_and_speed) for side in (equation.left, equation.right))
+    left, right = (put_joint(side, joint_and_speed) for side in (equation.left, equation.right))
     return replace(equation, left=left, right=right)
 
 
 def takes_a_joint(equation: Equation) -> bool:
     """Whether an equation holds for any joint, which `of_joint` puts in."""
-    letters = {node for side in (equation.left, equation.right) for node in walk(side)}
+    return lacks_a_joint(equation.left) or lacks_a_joint(equation.right)
+
+
+def lacks_a_joint(node: Node) -> bool:
+    """Whether a pick-off operator in an expression is of no joint yet."""
+    letters = set(walk(node))
     return any(letter in letters for letter in OF_A_JOINT)
 
 
-def _of_joint(node: Node, joint_and_speed: tuple) -> Node:
+def put_joint(node: Node, joint_and_speed: tuple) -> Node:
+    """An expression with its bare pick-off operators of one joint, and one of its speeds."""
     if isinstance(node, Symbol):
         return node(*joint_and_speed) if node in OF_A_JOINT else node
     if not node.children:
         return node
-    return node.rebuild(tuple(_of_joint(child, joint_and_speed) for child in node.children))
+    return node.rebuild(tuple(put_joint(child, joint_and_speed) for child in node.children))
 
 
 def _skew(letter: Symbol) -> Equation:

@@ -13,18 +13,20 @@ from functools import lru_cache
 
 from phipsi.algebra.node import Identity, Node, Product, Scaled, Sum, Transpose, transpose
 from phipsi.algebra.rewriting.normal import (
-    Number,
     Polynomial,
-    Term,
-    Word,
     canonical,
-    is_zero,
-    joined,
     polynomial,
     spelled,
+    tidied,
+)
+from phipsi.algebra.rewriting.terms import (
+    Number,
+    Term,
+    Word,
+    is_zero,
+    joined,
     summed,
     taken_apart,
-    tidied,
     totals,
 )
 from phipsi.algebra.spaces import SCALAR

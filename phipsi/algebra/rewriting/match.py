@@ -24,21 +24,12 @@ from phipsi.algebra.node import (
     compose,
     scale,
 )
-from phipsi.algebra.rewriting.normal import (
-    Number,
-    Word,
-    atoms_of,
-    chained,
-    joined,
-    summed,
-    taken_apart,
-    term_of,
-    tidied,
-    words_of,
-)
+from phipsi.algebra.rewriting.normal import atoms_of, term_of, tidied, words_of
 from phipsi.algebra.rewriting.rules import Rule, plain
+from phipsi.algebra.rewriting.terms import Number, Word, chained, joined, summed, taken_apart
 from phipsi.algebra.spaces import Causality
 from phipsi.algebra.stars import starred
+from phipsi.errors import InputError
 
 Bindings = dict[Symbol, Node]
 MOST_SITES = 12  # where a rule is applied everywhere
@@ -94,7 +85,8 @@ def _some_factors(factors: tuple[Node, ...], rule: Rule) -> Iterator[Node]:
     pattern = rule.left.factors
     for start in range(len(factors)):
         for end, bindings in _runs(pattern, factors, start, rule, {}):
-            yield chained((*factors[:start], _filled(rule.right, bindings), *factors[end:]))
+            if end > start:  # all variables may be I
+                yield chained((*factors[:start], _filled(rule.right, bindings), *factors[end:]))
     if len(pattern) > 1 and len(factors) > 1:
         yield from _through_sums(factors, rule)
 
@@ -228,6 +220,39 @@ def _picks(
             left = [x if k != i else Scaled(0, x) for k, x in enumerate(terms)]
             for taken, full in _picks(wanted[1:], left, ratio, rule, bound):
                 yield (i, *taken), full
+
+
+def rewritten_words(node: Node, rule: Rule) -> Iterator[Node]:
+    """The expression multiplied out, and a sum replaced where all its words stand between others.
+
+    A B x + A C x, by B + C = E: A E x. Numbers need not agree: for each that one of the words
+    has, so much of the sum is replaced.
+    """
+    if not isinstance(rule.left, Sum) or rule.variables or not rule.signs <= atoms_of(node):
+        return
+    try:
+        words, pattern = dict(words_of(tidied(node))), dict(words_of(tidied(rule.left)))
+    except InputError:  # too long
+        return
+    lead = max(pattern, key=lambda x: len(x.factors), default=Word((), ()))
+    length = len(lead.factors)
+    if not length or any(x.scalars for x in pattern):
+        return
+    for word in words:
+        for start in range(len(word.factors) - length + 1):
+            if word.factors[start : start + length] != lead.factors:
+                continue
+            before, after = word.factors[:start], word.factors[start + length :]
+            inside = {
+                Word(word.scalars, (*before, *x.factors, *after)): n for x, n in pattern.items()
+            }
+            if not inside.keys() <= words.keys():
+                continue
+            new = joined(1, (*before, rule.right, *after), word.scalars)
+            for ratio in dict.fromkeys(words[x] / n for x, n in inside.items()):
+                rest = [(x, n - ratio * inside.get(x, 0)) for x, n in words.items()]
+                left = [term_of(n, x, node) for x, n in rest if n]
+                yield summed([*left, scale(ratio, new)])
 
 
 # -- unification -------------------------------------------------------------------------

@@ -9,12 +9,12 @@ axioms of the algebra alone where their polynomials are; `spelled` makes an expr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import NamedTuple, TypeVar
 
 from phipsi.algebra.node import (
     Bracket,
+    Diagonal,
     Identity,
     Inverse,
     Node,
@@ -27,7 +27,23 @@ from phipsi.algebra.node import (
     invert,
     scale,
 )
-from phipsi.algebra.spaces import SCALAR
+from phipsi.algebra.rewriting.singular import is_strict, may_cancel
+from phipsi.algebra.rewriting.terms import (
+    Number,
+    Term,
+    Word,
+    chained,
+    gathered,
+    is_zero,
+    joined,
+    summed,
+    taken_apart,
+    totals,
+    weighed,
+    whole_number,
+    zero_like,
+)
+from phipsi.algebra.spaces import BODY, JOINT, SCALAR, Causality
 from phipsi.algebra.stars import starred
 from phipsi.errors import InputError
 
@@ -36,17 +52,6 @@ TOO_LONG = (
     f"the expression has more than {LARGEST} terms when it is multiplied out; "
     "derive its parts one by one"
 )
-ROUNDOFF = 1e-12  # of numbers that are added
-
-Number = int | float
-
-
-class Word(NamedTuple):
-    """Scalars that commute, and factors that do not."""
-
-    scalars: tuple[Node, ...]
-    factors: tuple[Node, ...]
-
 
 Polynomial = dict[Word, Number]
 
@@ -89,10 +94,28 @@ def tidied(node: Node, split: bool = True) -> Node:
             return _sum(list(map(tidy, node.children)), node)
         case Scaled():
             return _scaled(node, tidy)
+        case Bracket() | Diagonal():
+            return _linear(node, tidy(node.children[0]))
         case _ if node.children:
             return node.rebuild(tuple(map(tidy, node.children)))
         case _:
             return node
+
+
+def _linear(node: Node, operand: Node) -> Node:
+    """A bracket or a block diagonal, its numbers in front: cross[2 x] = 2 cross[x]."""
+    if is_zero(operand):
+        return zero_like(node)
+    number, scalars, factors = taken_apart(operand)
+    inner = chained(factors)
+    is_plain = isinstance(node, Diagonal) and is_block_diagonal(inner)
+    return joined(number, (inner if is_plain else node.rebuild((inner,)),), scalars)
+
+
+def is_block_diagonal(node: Node) -> bool:
+    """Whether an operator has a block for each body or joint, and no others."""
+    between = node.source in (BODY, JOINT) and node.target in (BODY, JOINT)
+    return between and node.causality is Causality.MEMORYLESS
 
 
 def inverted(node: Node) -> Node:
@@ -127,9 +150,9 @@ def _product(factors: Iterable[Node]) -> Node:
             append_factor(word, part)
             if not word:
                 word.append(Identity(target))
-    if number == 0:
+    if number == 0 or any(map(_are_apart, word, word[1:])):
         return zero_like(chained(word))
-    return joined(number, word, scalars)
+    return weighed(number, word, scalars)
 
 
 def append_factor(word: list[Node], factor: Node) -> None:
@@ -138,6 +161,8 @@ def append_factor(word: list[Node], factor: Node) -> None:
     Where X is a product of factors that are not square, such as J Mass^-1 J*, its inverse is
     one factor, and X a run of several.
     """
+    if word and word[-1] == factor and isinstance(factor, Symbol) and factor.record.selects:
+        return
     word.append(factor)
     for place in range(len(word) - 1):
         if is_cancelled_run(word[place:]):
@@ -145,23 +170,33 @@ def append_factor(word: list[Node], factor: Node) -> None:
             return
 
 
+def _are_apart(left: Node, right: Node) -> bool:
+    """Whether two neighbours select different bodies; names may be of one body, numbers not."""
+    if not (isinstance(left, Symbol) and isinstance(right, Symbol)):
+        return False
+    both = *left.arguments, *right.arguments
+    by_number = len(both) == 2 and all(isinstance(x, int) for x in both)
+    return left.record.selects and right.record.selects and by_number and both[0] != both[1]
+
+
 def is_cancelled_run(run: Sequence[Node]) -> bool:
     """Whether a run of factors is an operator beside its inverse."""
     first, last = run[0], run[-1]
     if len(run) == 2:
         return are_inverse(first, last)
-    return (isinstance(last, Inverse) and last.children[0].factors == tuple(run[:-1])) or (
-        isinstance(first, Inverse) and first.children[0].factors == tuple(run[1:])
-    )
+    for one, others in ((last, run[:-1]), (first, run[1:])):
+        if isinstance(one, Inverse) and one.children[0].factors == tuple(others):
+            return may_cancel(one)
+    return False
 
 
 def are_inverse(left: Node, right: Node) -> bool:
     """Whether two neighbours cancel."""
-    if not (left.is_square and right.is_square) or left.is_scalar:
+    if not (left.is_square and right.is_square):
         return False
     for one, other in ((left, right), (right, left)):
         if inverted(one) == other or _is_inverse_of_terms(one, other):
-            return True
+            return may_cancel(one)
     return False
 
 
@@ -170,35 +205,6 @@ def _is_inverse_of_terms(one: Node, other: Node) -> bool:
     if not (isinstance(one, Inverse) and isinstance(other, Sum)):
         return False
     return Counter(one.children[0].terms) == Counter(other.terms)
-
-
-Term = tuple[Number, tuple[Node, ...], tuple[Node, ...]]  # number, scalars, factors
-
-
-def taken_apart(node: Node, weighted: bool = True) -> Term:
-    """A term as number, scalars, and factors.
-
-    Args:
-        node: the term.
-        weighted: whether scalars are taken out; else `k A` stays a factor.
-    """
-    match node:
-        case Scaled() if not isinstance(node.factor, Node):
-            number, scalars, factors = taken_apart(node.children[-1], weighted)
-            return number * node.factor, scalars, factors
-        case Scaled() if weighted:
-            assert isinstance(node.factor, Node)
-            number, scalars, factors = taken_apart(node.children[-1])
-            return number, (node.factor, *scalars), factors
-        case Product():
-            number, scalars, factors = 1, (), ()
-            for x in node.factors:
-                is_scaled = isinstance(x, Scaled)
-                own, others, parts = taken_apart(x, weighted) if is_scaled else (1, (), (x,))
-                number, scalars, factors = number * own, scalars + others, factors + parts
-            return number, scalars, factors
-        case _:
-            return 1, (), (node,)
 
 
 def number_and_factors(node: Node) -> tuple[Number, tuple[Node, ...]]:
@@ -218,23 +224,6 @@ def terms_of(node: Node) -> Iterator[Term]:
             yield number, scalars, factors
 
 
-def joined(number: Number, factors: Sequence[Node], scalars: Sequence[Node] = ()) -> Node:
-    """The inverse of `taken_apart`."""
-    return reduce(lambda x, k: scale(k, x), scalars, scale(_whole(number), chained(factors)))
-
-
-def chained(factors: Sequence[Node]) -> Node:
-    """The product of factors whose spaces are known to fit."""
-    flat = [x for one in factors for x in one.factors if not isinstance(x, Identity)]
-    if len(flat) > 1:
-        return Product(*flat)
-    return flat[0] if flat else factors[0]
-
-
-def _whole(number: Number) -> Number:
-    return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
 def _sum(terms: Sequence[Node], whole: Node) -> Node:
     """Like terms added, in the order of their first appearance."""
     parts = (taken_apart(part) for one in terms for part in one.terms)
@@ -249,35 +238,11 @@ def _scaled(node: Scaled, tidy: Callable[[Node], Node]) -> Node:
     operand = tidy(node.children[-1])
     if not isinstance(node.factor, Node):
         return zero_like(operand) if node.factor == 0 else _product((scale(node.factor, operand),))
-    return scale(tidy(node.factor), operand)
-
-
-K = TypeVar("K", bound=Hashable)
-
-
-def totals(pairs: Iterable[tuple[K, Number]]) -> dict[K, Number]:
-    """The sums of numbers by their keys, those that vanish but for roundoff left out."""
-    sums: dict[K, Number] = {}
-    sizes: dict[K, Number] = {}
-    for key, number in pairs:
-        sums[key] = sums.get(key, 0) + number
-        sizes[key] = sizes.get(key, 0) + abs(number)
-    return {key: x for key, x in sums.items() if abs(x) > ROUNDOFF * sizes[key]}
-
-
-def zero_like(node: Node) -> Node:
-    """Zero between the spaces of an expression."""
-    if node.is_square and node.source is not None:
-        return Scaled(0, Identity(node.source))
-    factors = taken_apart(node.terms[0])[2]
-    runs = [run for n in range(1, len(factors)) for run in (factors[:n], factors[-n:])]
-    fits = (x for x in runs if x[-1].source is node.source and x[0].target is node.target)
-    return Scaled(0, chained(next(fits, factors)))
-
-
-def is_zero(node: Node) -> bool:
-    """Whether an expression is zero by its form."""
-    return isinstance(node, Scaled) and node.factor == 0
+    own, others, parts = taken_apart(tidy(node.factor))
+    number, scalars, factors = taken_apart(operand)
+    if own == 0 or number == 0:
+        return zero_like(operand)
+    return weighed(own * number, factors, (*others, chained(parts), *scalars))
 
 
 def vanishes(node: Node) -> bool:
@@ -316,24 +281,98 @@ def _multiplied_out(node: Node) -> Polynomial:
         case Identity():
             return {Word((), ()): 1}
         case Transpose() | Symbol():
-            return {_word((), (node,)): 1}
+            return totals((_entry((), (node,)),))
+        case Bracket() | Diagonal():
+            return totals(_linear_words(node))
+        case Inverse():
+            return _inverse_words(canonical(node.children[0]))
         case _:
             inner = node.rebuild(tuple(canonical(x) for x in node.children))
-            if type(inner) is not type(node):  # it came out simpler, as an inverse may
-                return polynomial(tidied(inner))
-            return {_word((), (inner,)): 1}
+            return totals((_entry((), (inner,)),))
+
+
+def _linear_words(node: Node) -> Iterator[tuple[Word, Number]]:
+    """A bracket, or a block diagonal, of each word: what is block diagonal needs no other."""
+    for word, number in words_of(node.children[0]):
+        if isinstance(node, Bracket):
+            yield Word(word.scalars, (node.rebuild((chained(word.factors),)),)), number
+            continue
+        first, last = 0, len(word.factors)
+        while first < last and is_block_diagonal(word.factors[first]):
+            first += 1
+        while last > first and is_block_diagonal(word.factors[last - 1]):
+            last -= 1
+        inner = word.factors[first:last]
+        if inner and is_strict(chained(inner)):
+            continue
+        middle = (node.rebuild((chained(inner),)),) if inner else ()
+        yield Word(word.scalars, (*word.factors[:first], *middle, *word.factors[last:])), number
+
+
+def _inverse_words(operand: Node) -> Polynomial:
+    """The inverse of a canonical operator; of a sum, with what its terms have in common outside.
+
+    (2 A + 2 k B)^-1 = 0.5 (A + k B)^-1, and (k A + k m B)^-1 = k^-1 (A + m B)^-1.
+    """
+    if not isinstance(operand, Sum):
+        new = inverted(operand)
+        if not isinstance(new, Inverse):  # it came out simpler
+            return polynomial(tidied(new))
+        return totals((_entry((), (new,)),))
+    words = words_of(operand)
+    powers = [_powers(word.scalars) for word, _ in words]
+    bases = dict.fromkeys(base for one in powers for base in one)
+    least = {base: min(one[base] for one in powers) for base in bases}
+    if any(least.values()):
+        divided = [
+            (Word(_spelled_powers({x: one[x] - least[x] for x in one | least}), w.factors), n)
+            for (w, n), one in zip(words, powers, strict=True)
+        ]
+    else:
+        divided = list(words)
+    number = max(divided, key=_length_of_word)[1]
+    inner = spelled(dict(_in_order((w, whole_number(n / number)) for w, n in divided)), operand)
+    outer = _spelled_powers({x: -n for x, n in least.items()})
+    if any(isinstance(base, Sum) for base, n in least.items() if n):  # still to be multiplied out
+        return polynomial(tidied(joined(1 / number, (invert(canonical(inner)),), outer)))
+    word, own = _entry(outer, (invert(inner),))
+    return _inverses_undone({word: own / number})
+
+
+def _powers(scalars: Iterable[Node]) -> Counter[Node]:
+    """How often each scalar is a factor; an inverse counts against it."""
+    found: Counter[Node] = Counter()
+    for one in scalars:
+        base = one.children[0] if isinstance(one, Inverse) else one
+        found[base] += -1 if isinstance(one, Inverse) else 1
+    return found
+
+
+def _spelled_powers(powers: Mapping[Node, int]) -> tuple[Node, ...]:
+    parts = ((x if n > 0 else invert(x),) * abs(n) for x, n in powers.items())
+    return _sorted(x for part in parts for x in part)
+
+
+def _length_of_word(pair: tuple[Word, Number]) -> tuple[int, str]:
+    return len(pair[0].factors), str(pair[0])
+
+
+def _in_order(words: Iterable[tuple[Word, Number]]) -> list[tuple[Word, Number]]:
+    return sorted(words, key=_length_of_word)
 
 
 def _times(left: Polynomial, right: Polynomial) -> Polynomial:
     if len(left) * len(right) > LARGEST:
         raise InputError(TOO_LONG)
-    return _inverses_undone(
-        totals(
-            (_word((*a.scalars, *b.scalars), _cancelled(a.factors, b.factors)), x * y)
-            for a, x in left.items()
-            for b, y in right.items()
-        )
+    words = totals(
+        (Word((*a.scalars, *b.scalars), _cancelled(a.factors, b.factors)), x * y)
+        for a, x in left.items()
+        for b, y in right.items()
+        if not (a.factors and b.factors and _are_apart(a.factors[-1], b.factors[0]))
     )
+    undone = _inverses_undone(words)  # before factors that are one number stand among the scalars
+    entries = (_scaled_entry(n, word.scalars, word.factors) for word, n in undone.items())
+    return _inverses_undone(totals(entries))
 
 
 def _inverses_undone(words: Polynomial) -> Polynomial:
@@ -341,7 +380,9 @@ def _inverses_undone(words: Polynomial) -> Polynomial:
 
     With X = A + B, A the longest: A X^-1 = I - B X^-1, and X^-1 A = I - X^-1 B.
     """
-    while any(any(map(_is_inverse_of_sum, word.factors)) for word in words):
+    for _ in range(LARGEST):
+        if not any(any(map(_is_inverse_of_sum, (*x.factors, *x.scalars))) for x in words):
+            break
         found = next(((x, y) for x in words if (y := _one_undone(x)) is not None), None)
         if found is None:
             break
@@ -351,28 +392,41 @@ def _inverses_undone(words: Polynomial) -> Polynomial:
         words = totals([*rest, *((x, number * y) for x, y in new.items())])
         if len(words) > LARGEST:
             raise InputError(TOO_LONG)
+    else:
+        raise InputError(TOO_LONG)
     return words
 
 
 def _one_undone(word: Word) -> Polynomial | None:
     """A word in which the leading term of a sum stands beside the inverse of the sum."""
     factors = word.factors
+    for scalar in filter(_is_inverse_of_sum, word.scalars):
+        lead, number, others = _leading(scalar.children[0])
+        rest = Counter(word.scalars) - Counter(lead.scalars)
+        if lead.scalars and rest.total() == len(word.scalars) - len(lead.scalars):
+            kept = tuple((rest - Counter((scalar,))).elements())
+            made = [(Word(_sorted(kept), factors), 1 / number)]
+            for other, own in others:
+                made.append(
+                    _scaled_entry(-own / number, (*rest.elements(), *other.scalars), factors)
+                )
+            return totals((x, whole_number(y)) for x, y in made)
     for place, factor in enumerate(factors):
         if not _is_inverse_of_sum(factor):
             continue
         lead, number, others = _leading(factor.children[0])
-        n = len(lead)
+        run, n = lead.factors, len(lead.factors)
         for start in (place - n, place + 1):
-            if n == 0 or start < 0 or factors[start : start + n] != lead:
+            if n == 0 or start < 0 or factors[start : start + n] != run:
                 continue
             first, last = min(start, place), max(start + n, place + 1)
             outer = factors[:first], factors[last:]
             made = [(Word(word.scalars, _cancelled(*outer)), 1 / number)]
             for other, own in others:
                 inner = (*other.factors, factor) if start < place else (factor, *other.factors)
-                run = _cancelled(_cancelled(outer[0], inner), outer[1])
-                made.append((_word((*word.scalars, *other.scalars), run), -own / number))
-            return totals((x, _whole(y)) for x, y in made)
+                whole = _cancelled(_cancelled(outer[0], inner), outer[1])
+                made.append(_scaled_entry(-own / number, (*word.scalars, *other.scalars), whole))
+            return totals((x, whole_number(y)) for x, y in made)
     return None
 
 
@@ -381,27 +435,68 @@ def _is_inverse_of_sum(node: Node) -> bool:
 
 
 @lru_cache(maxsize=5_000)
-def _leading(node: Node) -> tuple[tuple[Node, ...], Number, tuple[tuple[Word, Number], ...]]:
-    """The longest word of a sum, none where it has scalars, its number, and the other words."""
+def _leading(node: Node) -> tuple[Word, Number, tuple[tuple[Word, Number], ...]]:
+    """The word of a sum that gives way beside its inverse, its number, and the other words.
+
+    Of an operator the longest one without scalars; nothing ends where another word begins or
+    ends with it. An empty word where there is none.
+    """
     words = words_of(node)
-    lead, number = max(words, key=lambda x: (len(x[0].factors), str(x[0])))
-    others = tuple(x for x in words if x[0] != lead)
-    return (() if lead.scalars else lead.factors), number, others
+    for lead, number in reversed(_in_order(words)):
+        others = tuple(x for x in words if x[0] != lead)
+        if node.is_scalar:
+            return lead, number, others
+        n = len(lead.factors)
+        again = (
+            any(lead.factors in (x.factors[:n], x.factors[-n:]) for x, _ in others) if n else True
+        )
+        if not lead.scalars and not again and may_cancel(node):
+            return lead, number, others
+    return Word((), ()), 1, ()
 
 
-def _word(scalars: Iterable[Node], factors: Sequence[Node]) -> Word:
-    """A word whose factors that are numbers stand among its scalars."""
+def _entry(scalars: Iterable[Node], factors: Sequence[Node]) -> tuple[Word, Number]:
+    """A word whose factors that are numbers stand among its scalars, and its number."""
     found, start = list(scalars), 0
+    number: Number = 1
     kept: list[Node] = []
     for end, factor in enumerate(factors, 1):
         if factor.source is SCALAR or end == len(factors):
-            part = factors[start:end]
+            part = tuple(factors[start:end])
             if part[0].target is SCALAR and factor.source is SCALAR:
-                found.append(chained(part))
+                own, more = _scalar(part)
+                number *= own
+                found += more
             else:
                 kept += part
             start = end
-    return Word(_sorted(found), tuple(kept))
+    return Word(_sorted(gathered(found)), tuple(kept)), number
+
+
+def _scaled_entry(
+    number: Number, scalars: Iterable[Node], factors: Sequence[Node]
+) -> tuple[Word, Number]:
+    word, own = _entry(scalars, factors)
+    return word, number * own
+
+
+@lru_cache(maxsize=5_000)
+def _scalar(factors: tuple[Node, ...]) -> tuple[Number, tuple[Node, ...]]:
+    """One number, which is its own star: x* A y = y* A* x, of both the first by its letters."""
+    whole = chained(factors)
+    if len(factors) == 1:
+        return 1, (whole,)
+    number: Number = 1
+    scalars: tuple[Node, ...] = ()
+    turned: list[Node] = []
+    for factor in reversed(factors):
+        words = words_of(tidied(starred(factor)))
+        if len(words) != 1:
+            return 1, (whole,)
+        ((word, own),) = words
+        number, scalars, turned = number * own, scalars + word.scalars, [*turned, *word.factors]
+    star = chained(turned)
+    return (1, (whole,)) if str(whole) <= str(star) else (number, (*scalars, star))
 
 
 def _cancelled(left: tuple[Node, ...], right: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -431,19 +526,12 @@ def term_of(number: Number, word: Word, like: Node) -> Node:
     return joined(number, (Identity(like.source),), word.scalars)
 
 
-def summed(terms: Sequence[Node]) -> Node:
-    """The sum of terms whose spaces are known to fit."""
-    flat = [x for one in terms for x in one.terms]
-    return Sum(*flat) if len(flat) > 1 else flat[0]
-
-
 @lru_cache(maxsize=20_000)
 def canonical(node: Node) -> Node:
     """One expression for all that are equal by the axioms: multiplied out, its terms sorted."""
     node = tidied(node)
     words = polynomial(node)
-    ordered = dict(sorted(words.items(), key=lambda pair: (len(pair[0].factors), str(pair[0]))))
-    return spelled(ordered, node)
+    return spelled(dict(_in_order(words.items())), node)
 
 
 def are_equal(left: Node, right: Node) -> bool:
@@ -459,7 +547,18 @@ def are_equal(left: Node, right: Node) -> bool:
 def key_of(node: Node) -> Hashable:
     """What all expressions share that are equal by the axioms; of all zeros, their spaces."""
     one = canonical(node)
-    return (one.source, one.target) if is_zero(one) else one
+    return (one.source, one.target) if is_zero(one) else _rounded(one)
+
+
+@lru_cache(maxsize=20_000)
+def _rounded(node: Node) -> Node:
+    """An expression with numbers to twelve digits: those that roundoff tells apart are one."""
+    if not node.children or isinstance(node, Transpose):
+        return node
+    children = tuple(map(_rounded, node.children))
+    if isinstance(node, Scaled) and isinstance(node.factor, float):
+        return Scaled(whole_number(float(f"{node.factor:.12g}")), children[0])
+    return node if children == node.children else node.rebuild(children)
 
 
 @lru_cache(maxsize=50_000)
@@ -473,5 +572,5 @@ def atoms_of(node: Node) -> frozenset[Node | str]:
 
 def forget() -> None:
     """Let go of what was kept of expressions that were looked at."""
-    for function in (tidied, words_of, canonical, atoms_of, _leading):
+    for function in (tidied, words_of, canonical, atoms_of, _leading, _scalar, _rounded):
         function.cache_clear()

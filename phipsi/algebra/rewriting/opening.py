@@ -14,9 +14,10 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.rewriting.normal import starred_letters, tidied, vanishes, zero_like
+from phipsi.algebra.rewriting.normal import starred_letters, tidied, vanishes
 from phipsi.algebra.rewriting.price import price
 from phipsi.algebra.rewriting.rules import is_shorthand
+from phipsi.algebra.rewriting.terms import zero_like
 
 
 class Unfolding(NamedTuple):

@@ -7,27 +7,19 @@ the identities of the papers said again with their letters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import MASS, Family
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation
-from phipsi.algebra.node import Identity, Inverse, Node, Scaled, Sum, Symbol, add
-from phipsi.algebra.rewriting.normal import (
-    are_equal,
-    atoms_of,
-    chained,
-    joined,
-    key_of,
-    summed,
-    taken_apart,
-    tidied,
-    words_of,
-)
+from phipsi.algebra.node import Identity, Inverse, Node, Root, Scaled, Sum, Symbol, add
+from phipsi.algebra.rewriting.normal import are_equal, atoms_of, key_of, tidied, words_of
 from phipsi.algebra.rewriting.opening import normal_form
 from phipsi.algebra.rewriting.rules import Way, chosen, plain, ways_between, ways_of
+from phipsi.algebra.rewriting.singular import may_cancel
+from phipsi.algebra.rewriting.terms import chained, joined, summed, taken_apart
 from phipsi.algebra.spaces import BODY, JOINT, Causality
 from phipsi.algebra.stars import starred
 from phipsi.errors import InputError
@@ -60,8 +52,9 @@ def ways_for(
         ends: normal forms.
         granted, using, without, kept: as `rules.chosen` takes them.
     """
-    said = (x for x in _said(ends, granted) if x.name != INVERSION or _is_of_small_space(x))
-    return chosen((*IDENTITIES.values(), *said), granted, using, without, kept)
+    inversions = filter(_is_of_small_space, inversions_for(ends))
+    equations = (*_known(), *_said(ends, granted), *inversions)
+    return chosen(equations, granted, using, without, kept)
 
 
 def every_way_for(
@@ -80,7 +73,7 @@ def every_way_for(
         granted, without: as `rules.chosen` takes them.
         derived: whether equations are among them that follow from others.
     """
-    equations = (*IDENTITIES.values(), *_said(ends, granted))
+    equations = (*_known(), *_said(ends, granted), *inversions_for(ends, every=True))
     return [
         way
         for equation in equations
@@ -96,9 +89,29 @@ def _opened_ways(equation: Equation) -> tuple[Way, ...]:
     return ways_between(equation, normal_form(equation.left), normal_form(equation.right))
 
 
+def _known() -> list[Equation]:
+    """Every equation but the matrix inversion lemma, which is said of each sum."""
+    return [x for x in IDENTITIES.values() if x.name != INVERSION]
+
+
 def _said(ends: Sequence[Node], granted: Collection[Condition]) -> list[Equation]:
     found = [x for end in ends for x in (*lemmas_for(end, granted), *said_of_arguments(end))]
-    return found + inversions_for(ends)
+    return found + roots_for(ends)
+
+
+def roots_for(ends: Sequence[Node]) -> list[Equation]:
+    """X = X.sqrt X.sqrt* and X^-1 = X.sqrt^-* X.sqrt^-1 of each root that expressions have."""
+    found: list[Equation] = []
+    roots = dict.fromkeys(x for end in ends for x in _parts(end) if isinstance(x, Root))
+    for root in roots:
+        operand = root.children[0]
+        if root.is_scalar or operand == op.D:  # D has equations of its own
+            continue
+        name, back = f"square root of {operand}", root.inv
+        found.append(Equation(name, root @ root.T, operand, ""))
+        name = f"square root of the inverse of {operand}"
+        found.append(Equation(name, back.T @ back, operand.inv, ""))
+    return found
 
 
 def lemmas_for(expression: Node, granted: Collection[Condition]) -> list[Equation]:
@@ -159,27 +172,46 @@ def _replaced(node: Node, words: Mapping[Node, Node]) -> Node:
 # -- the inverse of a sum ------------------------------------------------------------------
 
 
-def inversions_for(ends: Sequence[Node]) -> list[Equation]:
+def inversions_for(ends: Sequence[Node], every: bool = False) -> list[Equation]:
     """The matrix inversion lemma, said of each sum that expressions invert.
 
-    Of (A + U C V)^-1 where A has an inverse: it is I or an operator like the mass matrix, or its
-    inverse stands somewhere in the expressions. C is such an operator, an inverse, or I.
+    Of (A + U C V)^-1, where A has an inverse: it is I or an operator like the mass matrix, or its
+    inverse stands somewhere in the expressions. C is such an operator, an inverse, or I, times
+    the numbers and scalars of the term.
+
+    Args:
+        ends: the expressions.
+        every: whether A and C may be whatever is not singular by its form: a letter, a sum, a
+            run of factors; U and V may be I then.
     """
     lemma = IDENTITIES[INVERSION]
     A, U, C, V = lemma.variables
     sums = dict.fromkeys(x for end in ends for x in _inverted_sums(end))
     inverted = {key_of(x) for end in ends for x in _inverted_operands(end)}
+
+    def may_be_inverted(node: Node) -> bool:
+        return key_of(node) in inverted or (every and is_regular(node))
+
     found: list[Equation] = []
     for whole in sums:
         for place, term in enumerate(whole.terms):
             rest = summed([*whole.terms[:place], *whole.terms[place + 1 :]])
-            if not (isinstance(rest, Identity) or key_of(rest) in inverted or _family(rest)):
+            if not (isinstance(rest, Identity) or may_be_inverted(rest) or _family(rest)):
                 continue
-            for before, middle, after in _splits(term, inverted):
+            for before, middle, after in _splits(term, may_be_inverted, every):
                 words: dict[Node, Node] = {A: rest, U: before, C: middle, V: after}
                 left, right = (_replaced(x, words) for x in (lemma.left, lemma.right))
                 found.append(replace(lemma, left=left, right=right, variables=()))
     return found
+
+
+def is_regular(node: Node) -> bool:
+    """Whether an operator has an inverse, as far as its form tells: one term of it has one."""
+    if not node.is_square or not may_cancel(node):
+        return False
+    return any(
+        all(x.is_square and may_cancel(x) for x in taken_apart(term)[2]) for term in node.terms
+    )
 
 
 def _is_of_small_space(inversion: Equation) -> bool:
@@ -188,24 +220,46 @@ def _is_of_small_space(inversion: Equation) -> bool:
     return any(x not in (BODY, JOINT) for x in operands)
 
 
-def _splits(term: Node, inverted: Collection[Hashable]) -> Iterator[tuple[Node, Node, Node]]:
-    """A term as U C V."""
+def _splits(
+    term: Node, may_be_inverted: Callable[[Node], bool], every: bool
+) -> Iterator[tuple[Node, Node, Node]]:
+    """A term as U C V; its number and its scalars are of C."""
     number, scalars, factors = taken_apart(term)
-    if scalars or len(factors) < 2:
-        return
-    for i, x in enumerate(factors):
-        before, after = factors[:i], factors[i + 1 :]
-        if before and after and (isinstance(x, Inverse) or key_of(x) in inverted):
-            yield joined(number, before), x, chained(after)
-        if before and x.target is not None:
-            yield joined(number, before), Identity(x.target), chained(factors[i:])
+    length = len(factors)
+    outermost = 0 if every else 1  # how many factors U and V have at least
+    for start in range(outermost, length + 1 - outermost):
+        for end in range(start, (length if every else start + 1) + 1 - outermost):
+            before, run, after = factors[:start], factors[start:end], factors[end:]
+            if not run and (start in (0, length) or isinstance(factors[0], Identity)):
+                continue  # of U or V nothing is left
+            middle = chained(run) if run else Identity(factors[start].target)
+            if run and not (middle.is_square and _is_middle(middle, may_be_inverted)):
+                continue
+            yield (
+                chained(before) if before else Identity(middle.target),
+                joined(number, (middle,), scalars),
+                chained(after) if after else Identity(middle.source),
+            )
+
+
+def _is_middle(node: Node, may_be_inverted: Callable[[Node], bool]) -> bool:
+    return isinstance(node, (Inverse, Identity)) or may_be_inverted(node)
 
 
 def _inverted_operands(node: Node) -> Iterator[Node]:
-    if isinstance(node, Inverse):
-        yield node.children[0]
+    return (x.children[0] for x in _parts(node) if isinstance(x, Inverse))
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    """An expression and everything in it as it reads."""
+    yield node
     for child in node.children:
-        yield from _inverted_operands(child)
+        yield from _parts(child)
+
+
+def inverts_a_sum(node: Node) -> bool:
+    """Whether the matrix inversion lemma is about an expression."""
+    return next(_inverted_sums(node), None) is not None
 
 
 def _inverted_sums(node: Node) -> Iterator[Node]:

@@ -14,14 +14,8 @@ from functools import lru_cache
 from phipsi.algebra.identities.equation import IDENTITIES, Condition, Equation
 from phipsi.algebra.node import Identity, Inverse, Node, Root, Sum, Symbol, Transpose, scale
 from phipsi.algebra.rewriting.collect import forms_of
-from phipsi.algebra.rewriting.normal import (
-    atoms_of,
-    inverted,
-    is_zero,
-    joined,
-    taken_apart,
-    tidied,
-)
+from phipsi.algebra.rewriting.normal import atoms_of, inverted, tidied
+from phipsi.algebra.rewriting.terms import is_zero, joined, taken_apart
 from phipsi.algebra.spaces import Causality
 from phipsi.algebra.stars import starred
 
@@ -70,7 +64,10 @@ def ways_between(
 
 
 def _rule(equation: Equation, left: Node, right: Node) -> Rule | None:
-    """A rule, its left side without a number; None where the left side says too little."""
+    """A rule, its left side without a number; None where the left side says too little.
+
+    I, zero and a single variable are everywhere: no search begins at them.
+    """
     number, scalars, factors = taken_apart(left)
     if is_zero(left) or scalars or isinstance(left, Identity):
         return None
@@ -79,7 +76,8 @@ def _rule(equation: Equation, left: Node, right: Node) -> Rule | None:
     signs = frozenset(x for x in atoms_of(left) if not _is_open(x, variables))
     known = {plain(x) for x in atoms_of(left)}
     unknown = any(plain(x) in variables - known for x in atoms_of(right))
-    if not signs or unknown or left == right:
+    is_variable = isinstance(plain(left), Symbol) and not signs
+    if is_variable or unknown or left == right:
         return None
     return Rule(equation, left, right, signs)
 
@@ -150,7 +148,7 @@ def chosen(
 def leaves_letters_alone(node: Node, granted: Collection[Condition]) -> bool:
     """Whether an expression has letters at which some equation begins that is not tried there."""
     return any(
-        way[0].signs <= atoms_of(node) and not _is_worth_trying(way[0])
+        way[0].signs and way[0].signs <= atoms_of(node) and not _is_worth_trying(way[0])
         for equation in IDENTITIES.values()
         if set(equation.conditions) <= set(granted)
         for way in ways_of(equation)

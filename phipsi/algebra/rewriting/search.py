@@ -18,9 +18,15 @@ from typing import Any
 from phipsi.algebra.identities.equation import Equation
 from phipsi.algebra.node import Node
 from phipsi.algebra.rewriting.collect import forms_of
-from phipsi.algebra.rewriting.match import MOST_WORDS, rewritten, rewritten_everywhere
-from phipsi.algebra.rewriting.normal import is_zero, key_of, tidied, words_of
+from phipsi.algebra.rewriting.match import (
+    MOST_WORDS,
+    rewritten,
+    rewritten_everywhere,
+    rewritten_words,
+)
+from phipsi.algebra.rewriting.normal import atoms_of, key_of, tidied, words_of
 from phipsi.algebra.rewriting.rules import Rule, Way
+from phipsi.algebra.rewriting.terms import is_zero
 from phipsi.errors import InputError
 
 Price = Callable[[Node], Any]  # of an expression; prices are compared
@@ -31,6 +37,7 @@ WORDS = 200  # of all expressions that were made, for each that may be looked at
 MUCH_DEARER = "expressions that are much dearer"
 TOO_LONG = "expressions too long to be multiplied out"
 MORE_WORDS = f"terms beyond the first {MOST_WORDS} of a sum"
+ENDLESS = "identities that apply again to what they make"
 MORE_PLACES = f"more than {MOST_PLACES} places for one identity"
 CHEAPER, DEARER, SINGLE = range(3)  # stages in which an expression is rewritten
 
@@ -98,6 +105,7 @@ class Search:
         self._best_price: dict[frozenset[str], Any] = {}
         self._order = count()
         self._waiting: list[tuple[int, Any, int, Found]] = []
+        self._not_tried: list[Rule] = []
         self._sorted = self._by_stage()
         self._take(first)
 
@@ -109,11 +117,21 @@ class Search:
             cheaper = self.price(rule.right) <= self.price(rule.left)
             asked = self.every or rule.equation.name in self.wanted
             if not cheaper and not asked and _feeds_itself(rule):
+                self._not_tried.append(rule)
                 continue
             stages[CHEAPER if cheaper else DEARER].append(way)
             if rule.equation.name not in self.wanted:
                 stages[SINGLE].append(way)
         return stages
+
+    def leaves_rules_out(self) -> bool:
+        """Whether some rule was not tried that would apply again and again to what it makes."""
+        nodes = [x.node for x in self.seen.values()]
+        return any(
+            rule.signs <= atoms_of(node) and next(rewritten(node, rule), None) is not None
+            for rule in self._not_tried
+            for node in nodes
+        )
 
     @property
     def is_done(self) -> bool:
@@ -197,11 +215,15 @@ class Search:
         if stage < SINGLE:
             new = rewritten_everywhere(node, way)
             if new is None:  # it would apply again and again
-                new = next((new for rule in way for new in rewritten(node, rule)), node)
+                made = (new for rule in way for new in rewritten(node, rule))
+                new = next((new for new in made if new != node), node)
             if new != node:
                 yield new
+            if self.every:
+                yield from (new for rule in way for new in rewritten_words(node, rule))
             return
-        places = [new for rule in way for new in rewritten(node, rule)]
+        made = (new for rule in way for new in rewritten(node, rule))
+        places = [new for new in dict.fromkeys(made) if new != node]
         if len(places) > MOST_PLACES:
             self.left_out.add(MORE_PLACES)
         if len(places) > 1:

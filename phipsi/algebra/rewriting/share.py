@@ -12,7 +12,8 @@ from itertools import count
 
 from phipsi.algebra.node import Identity, Node, Product, Symbol, Transpose, compose, transpose
 from phipsi.algebra.rewriting.collect import presented
-from phipsi.algebra.rewriting.normal import atoms_of, chained, tidied
+from phipsi.algebra.rewriting.normal import atoms_of, tidied
+from phipsi.algebra.rewriting.terms import chained
 from phipsi.algebra.spaces import SCALAR
 from phipsi.algebra.stars import starred
 

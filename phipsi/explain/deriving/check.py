@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from phipsi.algebra.identities.pick_offs import takes_a_joint
-from phipsi.algebra.node import Node, Product, Scaled, Sum, Transpose
+from phipsi.algebra.identities.pick_offs import lacks_a_joint, of_joint, put_joint
+from phipsi.algebra.node import Node, Product, Scaled, Sum, Symbol, Transpose
 from phipsi.errors import InputError, PhipsiError, SolveError
 from phipsi.explain.deriving.derivation import Derivation
 from phipsi.explain.deriving.trials import Trial, axes_of, random_trial
@@ -96,8 +96,9 @@ def check(derivation: Derivation, model: Model | None, machines: int, seed: int)
             f"check: the derivation holds for {', '.join(map(str, derivation.conditions))}; "
             f"{model.name!r} is not such a machine"
         )
-    trial = Trial(model, _expressions(derivation), seed, axes_of(derivation.conditions))
-    return Check(tuple(_on_some_points(derivation, trial)), derivation.missing)
+    placed = _at_a_joint(derivation, model, seed)
+    trial = Trial(model, _expressions(placed), seed, axes_of(derivation.conditions))
+    return Check(tuple(_on_some_points(placed, trial)), derivation.missing)
 
 
 def _expressions(derivation: Derivation) -> tuple[Node, ...]:
@@ -110,14 +111,42 @@ def _expressions(derivation: Derivation) -> tuple[Node, ...]:
     return tuple(found)
 
 
+def _at_a_joint(derivation: Derivation, model: Model, seed: int) -> Derivation:
+    """A derivation about any joint, about one of a machine: its bare pick-offs have none yet."""
+    if not any(map(lacks_a_joint, _expressions(derivation))):
+        return derivation
+    rng = np.random.default_rng(seed)
+    moving = [k for k, joint in enumerate(model.joints) if joint.kind.nv]
+    inner = [k for k in moving if model.tree.children[k]] or moving  # it carries another body
+    if not inner:
+        raise InputError(f"check: {model.name!r} has no joint that moves, for the pick-offs")
+    k = int(rng.choice(inner))
+    place = k, int(rng.integers(model.joints[k].kind.nv))
+    steps = (
+        replace(
+            step,
+            before=put_joint(step.before, place),
+            after=put_joint(step.after, place),
+            identity=None if step.identity is None else of_joint(step.identity, *place),
+        )
+        for step in derivation.steps
+    )
+    ends = (put_joint(x, place) for x in (derivation.expression, derivation.result))
+    expression, result = ends
+    return replace(derivation, expression=expression, result=result, steps=tuple(steps))
+
+
 def _on_random_machines(derivation: Derivation, machines: int, seed: int) -> list[Residual]:
     found: list[Residual] = []
     expressions, done, last = _expressions(derivation), 0, None
+    large = False
     for attempt in range(seed, seed + ATTEMPTS * machines):
         try:
-            found += _on_some_points(
-                derivation, random_trial(expressions, derivation.conditions, attempt)
-            )
+            large = large or (attempt - seed >= machines and not done)  # small ones will not do
+            trial = random_trial(expressions, derivation.conditions, attempt, large)
+            placed = _at_a_joint(derivation, trial.model, attempt)
+            trial = replace(trial, expressions=_expressions(placed))
+            found += _on_some_points(placed, trial)
         except PhipsiError as error:  # singular there, or a joint of too few speeds
             last = error
             continue
@@ -143,7 +172,7 @@ def _residuals(derivation: Derivation, trial: Trial) -> list[Residual]:
     found: list[Residual] = []
     for place, step in enumerate(derivation.steps, 1):
         apart = compare(step.before, step.after)
-        if step.identity is not None and not takes_a_joint(step.identity):
+        if step.identity is not None:
             apart = float(np.max([apart, compare(step.identity.left, step.identity.right)]))
         found.append(Residual(place, step.name, machine, apart))
     if found:
@@ -196,4 +225,6 @@ class _Comparison:
                 return own * float(np.prod(parts))
             case Transpose():
                 return parts[0]
+            case Symbol() if node.free:  # by itself it does not tell how many points it is at
+                return self._trial.size_of(node)
         return float(np.linalg.norm(self._value(node)))

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import combinations
 from typing import NamedTuple
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
-from phipsi.algebra.node import Inverse, Node, Product, Symbol
+from phipsi.algebra.identities.equation import own_identities
+from phipsi.algebra.node import Inverse, Node, Product, Symbol, add, compose, scale
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.rewriting.collect import presented
-from phipsi.algebra.rewriting.normal import (
-    are_equal,
-    forget,
-    is_cancelled_run,
-    is_zero,
-    tidied,
-    vanishes,
-)
+from phipsi.algebra.rewriting.normal import are_equal, forget, is_cancelled_run, tidied, vanishes
 from phipsi.algebra.rewriting.opening import letters_in, open_up
-from phipsi.algebra.rewriting.others import every_way_for, ways_for
+from phipsi.algebra.rewriting.others import INVERSION, every_way_for, inverts_a_sum, ways_for
 from phipsi.algebra.rewriting.price import Price, price, within_reach
-from phipsi.algebra.rewriting.rules import is_shorthand, leaves_letters_alone
-from phipsi.algebra.rewriting.search import Found, Search
+from phipsi.algebra.rewriting.rules import is_shorthand, leaves_letters_alone, ways_of
+from phipsi.algebra.rewriting.search import ENDLESS, Found, Search
+from phipsi.algebra.rewriting.terms import is_zero, joined, taken_apart, totals
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
@@ -37,6 +33,7 @@ BOUND = 200  # expressions that are rewritten
 WIDE = 8  # one of so many is rewritten by every way, where the usual ones do not reach a goal
 GATHERED = "numbers and like terms gathered"
 LETTERS_ALONE = "letters written out"
+OTHER_SUMS = "sums that are inverted, split in other ways"
 NEAR = 1.1  # results this near to the best are counted by the compiler
 MOST_COUNTED = 8
 
@@ -106,19 +103,13 @@ def derive(
 
 
 def _derived(start: Node, goal: Node | None, task: _Task) -> Derivation:
-    kept = _shorthands_of(IDENTITIES[name] for name in task.wanted)
-    opening = _Opening(start, task.barred, kept)
-    closing = None if goal is None else _Opening(goal, task.barred, kept)
-    ends = (opening.end,) if closing is None else (opening.end, closing.end)
-    ways = ways_for(ends, task.granted, task.wanted, task.barred, kept)
-    search = Search(opening.end, ways, price, within_reach, task.wanted)
     before = price(start)
-    if closing is None:
-        way = _downhill(search, opening, before, task)
-    elif not task.wanted and are_equal(start, closing.start):
-        way = _Way(_by_axioms(start, closing.start), closing.start, True)
+    if goal is None:
+        way = _searched(start, None, task)
+    elif not task.wanted and are_equal(start, goal):
+        way = _Way(_by_axioms(start, goal), goal, True)
     else:
-        way = _towards(search, opening, closing, task)
+        way = _reached(start, goal, task)
     if way.steps:
         end = presented(way.end) if goal is None else goal
         costs = before, price(end)
@@ -127,9 +118,90 @@ def _derived(start: Node, goal: Node | None, task: _Task) -> Derivation:
     left_out = tuple(sorted(way.left_out))
     if way.missing:
         left_out += _under_conditions((start, *([] if goal is None else [goal])), task)
+    if way.missing or goal is None:
+        left_out += _untried(task)
     return Derivation(
         start, end, way.steps, *costs, way.looked_at, way.exhausted, goal, way.missing, left_out
     )
+
+
+def _searched(start: Node, goal: Node | None, task: _Task) -> _Way:
+    """The steps of a search, to a goal or to the cheapest expression."""
+    kept = _shorthands_of(IDENTITIES[name] for name in task.wanted)
+    opening = _Opening(start, task.barred, kept)
+    closing = None if goal is None else _Opening(goal, task.barred, kept)
+    ends = (opening.end,) if closing is None else (opening.end, closing.end)
+    ways = ways_for(ends, task.granted, task.wanted, task.barred, kept)
+    search = Search(opening.end, ways, price, within_reach, task.wanted)
+    if closing is None:
+        return _downhill(search, opening, price(start), task)
+    return _towards(search, opening, closing, task)
+
+
+Context = tuple[Node, Node, Callable[[Node], Node]]  # both parts, and what puts them in place
+
+
+def _reached(start: Node, goal: Node, task: _Task) -> _Way:
+    """Steps to a goal.
+
+    A + C = B + C where A = B, so terms that both have wait outside. U A x = U B x where A = B,
+    too, but not only there: factors that both have are set aside where the whole was too much.
+    """
+    apart = _reached_inside(_shared_terms(start, goal), goal, task)
+    if apart is not None and not apart.missing:
+        return apart
+    way = _searched(start, goal, task)
+    if way.missing:
+        inside = _reached_inside(_shared_factors(start, goal), goal, task)
+        if inside is not None:
+            looked_at = way.looked_at + inside.looked_at
+            way = (way if inside.missing else inside)._replace(looked_at=looked_at)
+    if apart is not None:
+        way = way._replace(looked_at=way.looked_at + apart.looked_at)
+    return way
+
+
+def _reached_inside(context: Context | None, goal: Node, task: _Task) -> _Way | None:
+    """Steps between the parts of a context, told of the whole; None where there is none."""
+    if context is None:
+        return None
+    inner, aim, put = context
+    way = _reached(inner, aim, task)
+    steps = (Step(put(x.before), put(x.after), x.name, x.identity) for x in way.steps)
+    return way._replace(steps=tuple(steps), end=goal)
+
+
+def _shared_terms(start: Node, goal: Node) -> Context | None:
+    """What is left of two sums without the terms that both have."""
+    one, other = (
+        totals(((scalars, factors), n) for n, scalars, factors in map(taken_apart, node.terms))
+        for node in (start, goal)
+    )
+    shared = {x: min(one[x], other[x], key=abs) for x in one if one[x] * other.get(x, 0) > 0}
+    rests = [{x: n - shared.get(x, 0) for x, n in terms.items()} for terms in (one, other)]
+    if not shared or not all(any(rest.values()) for rest in rests):
+        return None
+    inner, aim, both = (
+        reduce(add, (joined(n, factors, scalars) for (scalars, factors), n in terms.items() if n))
+        for terms in (*rests, shared)
+    )
+    return inner, aim, lambda x: add(x, both)
+
+
+def _shared_factors(start: Node, goal: Node) -> Context | None:
+    """What stands between the number and the factors that two products share."""
+    (n, scalars, one), (m, others, other) = taken_apart(start), taken_apart(goal)
+    most = min(len(one), len(other)) - 1
+    first = next((i for i in range(most) if one[i] != other[i]), most)
+    last = next((i for i in range(most - first) if one[-1 - i] != other[-1 - i]), most - first)
+    if scalars != others or (first + last == 0 and n == 1 and not scalars):
+        return None
+    before, after = one[:first], one[len(one) - last :]
+    inner, aim = (reduce(compose, x[first : len(x) - last]) for x in (one, other))
+    if (inner.source, inner.target) != (aim.source, aim.target):
+        return None
+    aim = scale(m / n, aim)
+    return inner, aim, lambda x: joined(n, (reduce(compose, (*before, x, *after)),), scalars)
 
 
 def _under_conditions(ends: Sequence[Node], task: _Task) -> tuple[str, ...]:
@@ -144,6 +216,18 @@ def _under_conditions(ends: Sequence[Node], task: _Task) -> tuple[str, ...]:
     }
     asked = ", ".join(f'"{x}"' for x in sorted(needed))
     return (f"identities that need a condition, for assume=: {asked}",) if needed else ()
+
+
+def _untried(task: _Task) -> tuple[str, ...]:
+    """Identities that no search tries: those that were barred, and those that begin nowhere."""
+    barred = tuple(f"{name!r}, as `without` asks" for name in sorted(task.barred))
+    nowhere = (
+        one
+        for one in own_identities()
+        if set(one.conditions) <= set(task.granted) and one.name not in task.barred
+        if not ways_of(one) and not are_equal(one.left, one.right)
+    )
+    return (*barred, *(f"{one.name!r}, which begins with a variable" for one in nowhere))
 
 
 def _by_axioms(one: Node, other: Node) -> tuple[Step, ...]:
@@ -187,6 +271,7 @@ def _downhill(search: Search, opening: _Opening, before: Price, task: _Task) -> 
     left_out = set(search.left_out)
     if any(leaves_letters_alone(x, task.granted) for x in (opening.end, best.node)):
         left_out.add(LETTERS_ALONE)
+    left_out |= _of_searches([search], task)
     way = _Way((), best.node, exhausted, "", left_out, search.looked_at)
     if unused:
         return way._replace(missing=f"a result by {unused[0]!r}")
@@ -215,13 +300,22 @@ def _towards(search: Search, opening: _Opening, closing: _Opening, task: _Task) 
     looked_at = sum(x.looked_at for x in searches)
     if meeting is None:
         done = all(x.is_done for x in searches)
-        left_out = forth[-1].left_out | home[-1].left_out
+        left_out = forth[-1].left_out | home[-1].left_out | _of_searches(searches, task)
         return _Way((), closing.start, done, f"`{closing.start}`", left_out, looked_at)
     there, here = meeting
     bridge = _bridge(there.node, here.node)
     homeward = (*closing.steps, *_steps(here, closing.end))
     steps = (*opening.steps, *_steps(there, opening.end), *bridge, *_reversed(homeward))
     return _Way(steps, closing.start, True, looked_at=looked_at)
+
+
+def _of_searches(searches: Sequence[Search], task: _Task) -> set[str]:
+    """What searches by these expressions cannot have tried in every way."""
+    found = {ENDLESS} if searches[-1].leaves_rules_out() else set()
+    nodes = (x.node for search in searches for x in search.seen.values())
+    if INVERSION not in task.barred and any(map(inverts_a_sum, nodes)):
+        found.add(OTHER_SUMS)
+    return found
 
 
 def _met(forth: Sequence[Search], home: Sequence[Search], bound: int) -> tuple[Found, Found] | None:

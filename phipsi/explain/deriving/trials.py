@@ -23,10 +23,12 @@ from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR
 from phipsi.algebra.walk import letters_of, walk
 from phipsi.lowering.dense import as_matrix
 from phipsi.lowering.inputs import in_blocks
+from phipsi.lowering.sides import points_beside
 from phipsi.model.build import ModelBuilder
 from phipsi.model.model import Model, Point, point
 
 BODIES = 7  # of a random machine
+APART = 7  # bodies from one named frame to the next, where each has to move in all directions
 Maker = Callable[[np.random.Generator], joints.JointKind]
 SPATIAL, PLACE = 6, 16  # sizes of a point's block, and of a pose
 
@@ -80,8 +82,14 @@ class Trial:
         q, v = self.state
         return as_matrix(self.model, expression, q, v, axes=self.axes, points=points, **given)
 
+    def size_of(self, letter: Symbol) -> float:
+        """The norm of the value of a free letter."""
+        value = self.values[letter.name]
+        blocks = value if isinstance(value, list) else [value]
+        return float(np.sqrt(sum(np.sum(np.square(block)) for block in blocks)))
+
     def _random(self, rng: np.random.Generator, letter: Symbol) -> Any:
-        rows, columns = self._sizes(letter.target), self._sizes(letter.source)
+        rows, columns = (self._sizes(x, letter) for x in (letter.target, letter.source))
         if letter.is_scalar:
             return rng.normal()
         if letter.is_vector:
@@ -90,11 +98,11 @@ class Trial:
             return [rng.normal(size=shape) for shape in zip(rows, columns, strict=True)]
         return rng.normal(size=(sum(rows), sum(columns)))
 
-    def _sizes(self, space: Space) -> list[int]:
+    def _sizes(self, space: Space, letter: Symbol) -> list[int]:
         if space.size is not None:
             return [space.size]
         if space is POINTS:
-            return [SPATIAL] * self._number_of_points
+            return [SPATIAL] * self._points_of(letter)
         return {
             BODY: [body.size for body in self.model.bodies],
             JOINT: [joint.kind.nv for joint in self.model.joints],
@@ -102,6 +110,15 @@ class Trial:
             POSE: [PLACE] * len(self.model.bodies),
             SCALAR: [1],
         }.get(space, [SPATIAL])
+
+    def _points_of(self, letter: Symbol) -> int:
+        """How many points a free letter is at: as many as its neighbours name."""
+        named = {len(x) for x in self._beside.get(letter, ()) if x}
+        return max(named, default=self._number_of_points)
+
+    @cached_property
+    def _beside(self) -> dict[Symbol, set[tuple]]:
+        return points_beside(self.expressions)
 
     @property
     def _number_of_points(self) -> int:
@@ -126,26 +143,34 @@ def axes_of(conditions: Collection[Condition]) -> str:
 
 
 def random_trial(
-    expressions: Sequence[Node], conditions: Collection[Condition], seed: int
+    expressions: Sequence[Node], conditions: Collection[Condition], seed: int, large: bool = False
 ) -> Trial:
     """A random machine that meets the conditions, at a random state."""
-    machine = random_machine(expressions, conditions, seed)
+    machine = random_machine(expressions, conditions, seed, large)
     return Trial(machine, tuple(expressions), seed, axes_of(conditions))
 
 
 def random_machine(
-    expressions: Sequence[Node], conditions: Collection[Condition], seed: int
+    expressions: Sequence[Node], conditions: Collection[Condition], seed: int, large: bool = False
 ) -> Model:
-    """A machine of joints of every kind that the conditions allow, a tree where they allow one."""
+    """A machine of joints of every kind that the conditions allow, a tree where they allow one.
+
+    A large one has a limb of so many joints that every frame that is named can move in all
+    directions, whatever the others do.
+    """
     rng = np.random.default_rng(seed)
     names, hinges = _names(expressions)
     builder = ModelBuilder(f"random machine {seed}", gravity=5.0 * rng.normal(size=3))
     kinds = [kind for kind in KINDS if not _offends(kind, conditions)]
     order = rng.permutation(max(BODIES, len(names), len(hinges)))
+    if large:
+        order = _spread(len(names), rng.permutation(max(APART * len(names) + 1, len(hinges))))
     bodies = [names[k] if k < len(names) else f"body {k}" for k in order]
     for k, name in enumerate(bodies):
-        nearest = k - 1 if Condition.SERIAL in conditions else max(0, k - 2)
+        nearest = k - 1 if large or Condition.SERIAL in conditions else max(0, k - 2)
         inboard = int(rng.integers(nearest, k)) if k else 0
+        if large and k == len(bodies) - 1 and Condition.SERIAL not in conditions:
+            inboard = 0
         hinge = hinges[order[k]] if order[k] < len(hinges) else f"joint {order[k]}"
         rotor = 0.0 if Condition.NO_ROTORS in conditions else rng.uniform(0.0, 0.2)
         builder.add_body(
@@ -159,6 +184,14 @@ def random_machine(
             **_inertia(rng),
         )
     return builder.build()
+
+
+def _spread(named: int, order: np.ndarray) -> np.ndarray:
+    """An order of bodies in which those with a name, the first ones, stand far apart."""
+    others = [k for k in order if k >= named]
+    for k in range(named):
+        others.insert(APART * (k + 1) - 1, k)
+    return np.array(others)
 
 
 def _names(expressions: Sequence[Node]) -> tuple[list[str], list[str]]:
