@@ -193,7 +193,7 @@ def make_code(
                 return straight(limit)
         try:
             return backend.load_rolled(job, rollable, target)
-        except NotRolledError as reason:
+        except (NotRolledError, GraphTooLargeError) as reason:
             with suppress(GraphTooLargeError):
                 if bodies <= backend.FORCED // backend.LEAST:
                     return straight(backend.FORCED)
