@@ -127,7 +127,7 @@ def _lower(expressions: tuple[Node, ...], plain: bool) -> Program:
     settled = [settle(x, plain, memo) for x in expressions]
     kinds = infer_kinds(settled)
     typed = {after: before for before, after in memo.items()}
-    low = matrices.MatrixLowering(plain, kinds.letters, typed)
+    low = matrices.MatrixLowering(plain, kinds.letters, typed, kinds.covariant)
     for number, (node, ends) in enumerate(zip(settled, kinds.outputs, strict=True)):
         if node.source is SCALAR:
             matrices.emit_vector(low, number, node, ends)

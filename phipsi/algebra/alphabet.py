@@ -35,7 +35,22 @@ class Alphabet:
     letters: dict[str, Node | Opener] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        first = ALPHABETS.get(self.name)
+        if first is not None:
+            raise InputError(
+                f"there is an alphabet {self.name!r} already, of {first.module}; choose another "
+                f"name, or call forget_alphabet({self.name!r}) first"
+            )
         ALPHABETS[self.name] = self
+
+    def enter(self, name: str, letter: Node | Opener) -> None:
+        """Have the alphabet know a letter; InputError if it has one of this name."""
+        if name in self.letters:
+            raise InputError(
+                f"there is a letter {name} in {self!r} already, of {self.module}; choose another "
+                "name or alphabet, or none: your own letters, without one, may have any name"
+            )
+        self.letters[name] = letter
 
     def __reduce__(self) -> Any:
         return _alphabet, (self.name, self.module)
@@ -47,6 +62,21 @@ class Alphabet:
 def _alphabet(name: str, module: str) -> Alphabet:
     import_module(module)
     return ALPHABETS[name]
+
+
+def forget_alphabet(name: str) -> None:
+    """Forget an alphabet, so that its module can be run once more; its letters stay what they are.
+
+    >>> forget_alphabet("papers")
+    Traceback (most recent call last):
+        ...
+    phipsi.errors.InputError: the alphabet 'papers' cannot be forgotten: it is always in force
+    """
+    if name in (PAPERS.name, "lowering"):
+        raise InputError(f"the alphabet {name!r} cannot be forgotten: it is always in force")
+    if name not in ALPHABETS:
+        raise InputError(f"no alphabet {name!r}; {name_choices(str(name), ALPHABETS)}")
+    del ALPHABETS[name]
 
 
 ALPHABETS: dict[str, Alphabet] = {}
@@ -70,6 +100,9 @@ class Steps:
         block: of these: the slot of the block A(k) of a memoryless letter.
         inverse: of its inverse, where that is not simply computed from the block.
         solve: of these and x: the slot of A^-1 @ x.
+        carry: of a letter of one step E, of the lowering and the slot of a block W: the slot of
+            blockdiag(E W E*), where there is a quicker way than by the block of E.
+        carry_back: the same of blockdiag(E* W E).
     """
 
     dense: Callable[..., Any] | None = None
@@ -79,6 +112,8 @@ class Steps:
     block: Callable[..., Any] | None = None
     inverse: Callable[..., Any] | None = None
     solve: Callable[..., Any] | None = None
+    carry: Callable[..., Any] | None = None
+    carry_back: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +129,8 @@ class Letter:
         star: of the letter with its arguments, its star, where that is no starred letter.
         positive: whether it is positive definite where it can be inverted at all.
         orthogonal: whether its star is its inverse.
+        one_step: whether it goes from each body to its parent, and nowhere else: then
+            (I - E)^-1 is a recursion, and so are products with E W E*.
         carries: of its target and its source, where these are body space, whether they are
             forces or motions; None where the letter mixes them, so that frames may not move.
         of_speeds: whether it is primitive and depends on v.
@@ -120,6 +157,8 @@ class Letter:
         both_ways: whether it is folded as well as unfolded.
         kept: whether it has steps of its own, so that no lowering unfolds it.
         swept: what it is unfolded to instead, where that makes a better sweep.
+        stands_for: of a letter that only the lowering knows, what it is in other letters: of the
+            letter and of what makes its arguments so.
 
     What it computes:
         steps: see `Steps`.
@@ -137,6 +176,7 @@ class Letter:
     star: Callable[[Any], Node] | None = None
     positive: bool = False
     orthogonal: bool = False
+    one_step: bool = False
     carries: tuple[str | None, str | None] | None = None
     of_speeds: bool = False
     of: str = ""
@@ -158,6 +198,7 @@ class Letter:
     both_ways: bool = False
     kept: bool = False
     swept: Node | None = None
+    stands_for: Callable[[Any, Callable[[Any], Any]], Node] | None = None
 
     steps: Steps = field(default_factory=Steps)
 

@@ -72,7 +72,7 @@ class _Shift(Symbol):
 # -- the machine -----------------------------------------------------------------------
 
 I = Identity()
-PAPERS.letters["I"] = I
+PAPERS.enter("I", I)
 
 H = _letter(
     "H",  # joint map [001 (18)]
@@ -129,7 +129,7 @@ E_phi = _letter(
     mechanics="one step inward: force of body k as felt by its parent, joint locked",
     estimation="one step of the state's transition",
     formula="phi(p(k),k) at (p(k),k)",
-    where="at (p(k), k)",
+    one_step=True,
 )
 S = entered(
     _Shift(
@@ -145,7 +145,7 @@ S = entered(
             mechanics="shift: a turn into the parent's axes, without a lever",
             estimation="shift of the state by one step",
             formula="the turn in phi(p(k),k)",
-            where="at (p(k), k)",
+            one_step=True,
         ),
     )
 )
@@ -338,7 +338,7 @@ K = _define(
     flops=STEP + 6,
     mechanics="G, carried to the parent",
     estimation="gain of the prediction, one step ahead",
-    where="at (p(k), k)",
+    one_step=True,
     source="[002 (3.2); 003 sec. 4; 004-I (4.4)]",
     says="the gain, one step inward",
 )
@@ -350,7 +350,7 @@ E_psi = _define(
     flops=STEP + 12,
     mechanics="one step inward: force of body k as felt by its parent, joint free",
     estimation="one step of the filter: update, then prediction",
-    where="at (p(k), k)",
+    one_step=True,
     source="[002 (3.2); 003 (10)]",
     says="one step inward through a free joint",
 )
@@ -460,7 +460,7 @@ Gamma_delta = _letter(
 
 # -- brackets --------------------------------------------------------------------------
 
-Q = PAPERS.letters["Q"] = Opener(
+Q = Opener(
     "Q",
     "Q[z] = [[x~, y~], [y~, 0]], block by block [000 (2.8)].",
     Letter(
@@ -472,7 +472,7 @@ Q = PAPERS.letters["Q"] = Opener(
         formula="Q[x]",
     ),
 )
-cross = PAPERS.letters["cross"] = Opener(
+cross = Opener(
     "cross",
     "z~ = [[x~, 0], [y~, x~]], block by block [000 (2.5)].",
     Letter(
@@ -483,6 +483,8 @@ cross = PAPERS.letters["cross"] = Opener(
         formula="cross[x]",
     ),
 )
+for bracket in (Q, cross):
+    PAPERS.enter(bracket.name, bracket)
 
 
 def blockdiag(expression: Node) -> Node:

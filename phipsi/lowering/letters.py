@@ -17,7 +17,7 @@ from phipsi.algebra import elements
 from phipsi.algebra import operators as op
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
-from phipsi.errors import InputError, SolveError
+from phipsi.errors import InputError, LoweringError, SolveError
 from phipsi.lowering.pivots import moved_inertia, vanishes, vanishing_pivot
 from phipsi.model.configuration import joint_coordinates, joint_speeds
 from phipsi.model.model import Model, Point
@@ -94,7 +94,10 @@ def letter(symbol: Symbol, turned: bool = True) -> Callable:
 def letter_matrix(m: DenseMachine, symbol: Symbol) -> np.ndarray:
     """The matrix of a primitive letter, in the axes asked for."""
     steps, arguments = symbol.record.steps, symbol.arguments
-    assert steps.dense is not None, f"no dense meaning for {symbol}"
+    if steps.dense is None:
+        raise LoweringError(
+            f"{symbol} has no matrix: its record does not tell `dense=`; pp.compile may lower it"
+        )
     link: np.ndarray = steps.dense(m, *arguments)
     if m.axes == "link" or not steps.turned:
         return link

@@ -45,6 +45,7 @@ from phipsi.lowering.structure import (
     LOADED,
     P_PLUS,
     UNIT_BLOCK,
+    UNIT_ENTRY,
     UNIT_VECTOR,
     is_symmetric,
 )
@@ -78,6 +79,16 @@ def inverse(*letters: Symbol) -> Callable[[F], F]:
 def solved(*letters: Symbol) -> Callable[[F], F]:
     """A^-1 @ x of a memoryless letter."""
     return _tell("solve", letters)
+
+
+def carried(*letters: Symbol) -> Callable[[F], F]:
+    """blockdiag(E W E*) of a one-step letter: pushed to the parent."""
+    return _tell("carry", letters)
+
+
+def carried_back(*letters: Symbol) -> Callable[[F], F]:
+    """blockdiag(E* W E) of a one-step letter: pulled from the parent."""
+    return _tell("carry_back", letters)
 
 
 def _tell(step: str, letters: tuple[Symbol, ...]) -> Callable[[F], F]:
@@ -171,6 +182,31 @@ def _move(low: Lowering, star: bool, rest: Node, push: str, pull: str) -> Slot:
     if star:
         return low.emit(pull, (X, Read(x, At.PARENT)), VECTOR_OF[BODY], domain=x.domain)
     return low.emit(push, (X, x), VECTOR_OF[BODY], effect=Effect.PUSH)
+
+
+@carried(op.E_phi)
+def _(low: Lowering, W: Slot) -> Slot:
+    """phi(p,k) W phi*(p,k), by the two screws of phi(p,k)."""
+    step, shape = (
+        "carry" if W.shape.symmetric else "carry_any",
+        Shape(BODY, BODY, W.shape.symmetric),
+    )
+    return low.emit(step, (recursions.transform(low), W), shape, effect=Effect.PUSH)
+
+
+@carried_back(op.E_phi)
+def _(low: Lowering, W: Slot) -> Slot:
+    """phi*(p,k) W phi(p,k) of the parent's W."""
+    step = "carry_back" if W.shape.symmetric else "carry_back_any"
+    shape = Shape(BODY, BODY, W.shape.symmetric)
+    return low.emit(step, (recursions.transform(low), Read(W, At.PARENT)), shape)
+
+
+@carried(op.S)
+def _(low: Lowering, W: Slot) -> Slot:
+    """The turn of W into the axes of the parent."""
+    shape = Shape(BODY, BODY, W.shape.symmetric)
+    return low.emit("turn_carry_any", (recursions.transform(low), W), shape, effect=Effect.PUSH)
 
 
 @applied(op.phi)
@@ -466,6 +502,12 @@ def _(low: Lowering, letter: Symbol) -> Slot:
     """e_j of a space of the user's."""
     options = (letter.target, *letter.arguments)
     return low.emit(UNIT_VECTOR.name, (), Shape(letter.target), options, domain=WORLD)
+
+
+@vector(UNIT_ENTRY)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """e_j at every body."""
+    return low.emit(UNIT_ENTRY.name, (), VECTOR_OF[BODY], letter.arguments)
 
 
 @vector(UNIT_BLOCK)

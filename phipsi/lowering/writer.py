@@ -57,7 +57,7 @@ class Writer:
     ) -> Slot:
         """The slot of step(arguments), made once; its domain follows from the arguments."""
         reads = tuple(x if isinstance(x, Read) else Read(x) for x in arguments)
-        reads = tuple(Read(self.resolve(x.slot), x.at) for x in reads)
+        reads = tuple(self._nearest(Read(self.resolve(x.slot), x.at)) for x in reads)
         reads = self._at_one_list(reads, domain)
         domains = [x.slot.domain for x in reads if x.at is At.OWN]
         if domain is not None or not domains:
@@ -74,6 +74,12 @@ class Writer:
             self._makers[slot] = statement
             self.statements.append(statement)
         return self._made[key]
+
+    def _nearest(self, read: Read) -> Read:
+        """What is the same at every body, read at the body itself: it is there in any loop."""
+        maker = self._makers.get(read.slot)
+        alike = read.at is At.PARENT and maker is not None and maker.step == "unit_entry"
+        return Read(read.slot) if alike else read
 
     def _at_one_list(self, reads: tuple[Read, ...], domain: Domain | None) -> tuple[Read, ...]:
         """Vectors at different lists of points, all at one of them: the e-th point is the e-th."""

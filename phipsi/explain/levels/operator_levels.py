@@ -24,8 +24,8 @@ from phipsi.algebra.walk import letters_of
 from phipsi.errors import PhipsiError
 from phipsi.explain.levels.layout import paragraph, printed, table
 from phipsi.explain.levels.meanings import OF_OTHERS, Meaning
-from phipsi.lowering.origins import is_internal
 from phipsi.lowering.settle import settle
+from phipsi.lowering.structure import is_internal, is_one_step
 
 ONE_STEP = "at (p(k), k)"  # blocks of an operator that goes from each body to its parent
 PATTERNS = {
@@ -146,7 +146,7 @@ def _definition_in(family: Family, letter: Symbol) -> str:
 def _blocks(letter: Symbol) -> str:
     if letter.source is SCALAR:
         return ""
-    return letter.record.where or PATTERNS[letter.causality]
+    return letter.record.where or (ONE_STEP if is_one_step(letter) else PATTERNS[letter.causality])
 
 
 # -- level 3 -----------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def _nature(atom: Node, text: str, view: str) -> list[str]:
         what = "number" if atom.is_scalar else "vector"
         return [what, _source_of_vector(atom if isinstance(atom, Symbol) else None)]
     letter = atom.children[0] if isinstance(atom, Transpose) else atom
-    if isinstance(letter, Symbol) and letter.record.where == ONE_STEP:
+    if is_one_step(letter):
         to = "from each body to its parent" if atom is letter else "from each parent to its bodies"
         return [f"{atom.causality.value}, one step", to]
     way = WAYS[atom.causality]

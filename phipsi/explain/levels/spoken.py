@@ -13,8 +13,20 @@ from typing import Any
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.elements import SELECTIONS
+from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import POINTS, SCALAR
-from phipsi.explain.levels.formula import ZERO, Around, Atom, Formula, Number, Over, plus, times
+from phipsi.explain.levels.formula import (
+    UNKNOWN,
+    ZERO,
+    Around,
+    Atom,
+    Formula,
+    Number,
+    Over,
+    plus,
+    times,
+)
+from phipsi.explain.levels.layout import printed
 from phipsi.explain.levels.rows import FEW
 from phipsi.lowering.program import At, Statement
 from phipsi.lowering.visitor import FORMULAS
@@ -175,6 +187,14 @@ def _own_block(a: Formulas, x: Statement, at: Place) -> Formula:
     return Atom(letter.name, at.here, None, (target, source), letter.symmetric)
 
 
+def _inboard_block(a: Formulas, x: Statement, at: Place) -> Formula:
+    """E(p,k) of a letter of one step, or of another operator of one step."""
+    (E,) = x.options
+    if isinstance(E, Symbol):
+        return Atom(E.name, at.step, E.record.unit, E.record.carries or UNKNOWN, moves="in")
+    return Atom(f"[{printed(E)}]", at.step, moves="in")
+
+
 def _axis(a: Formulas, x: Statement, at: Place) -> Formula:
     """H*(i) e_a at joint i, zero elsewhere: no letter of the algebra."""
     name = f"h({', '.join(map(repr, x.options))})"
@@ -216,6 +236,8 @@ SPELLED: dict[str, Callable[[Formulas, Statement, Place], Formula]] = {
     "own_block": _own_block,
     "own_block_of_q": _own_block,
     "axis": _axis,
+    "inboard_block": _inboard_block,
+    "unit_entry": lambda a, x, at: entry(x.options[0]),
     "selection": _selection,
     "unit": _unit,
     "potential": _potential,

@@ -15,7 +15,7 @@ INSIDE = frozenset(
     (
         *("coordinates", "transform", "speeds", "given", "given_block", "inertia", "rotor_inertia"),
         *("rigid_body", "rigid_matrix", "joint_map", "map_rate", "map_derivative", "axis"),
-        "selection",
+        *("selection", "inboard_block", "unit_entry"),
         *("identity", "zeros", "one", "unit", "gravity", "transpose", "link_pose", "axes_matrix"),
         *("pivot_factor", "pivot_inverse", "pass_matrix", "gather", "spread", "spread_block"),
         *("base_potential", "lever_matrix", "unit_vector", *OWN_STEPS),
@@ -76,13 +76,29 @@ class Uses:
     def needs_name(self, slot: Slot) -> bool:
         """Whether formulas are to mention a slot by a name."""
         maker = self.maker_of(slot)
-        if maker.step in INSIDE or slot.name == "D^-1":
+        if maker.step in INSIDE or slot.name == "D^-1" or slot in self._rows:
             return False
         if maker.effect in (Effect.GATHER, Effect.EMIT):
             return True
         if slot in self.remote or slot in self._by_name or slot.name not in (maker.step, "z"):
             return True
         return self._count.get(slot, 0) > 1 and not self._is_placement(maker)
+
+    @cached_property
+    def _rows(self) -> frozenset[Slot]:
+        """What only the rows of a step from body to parent are made of: the step has a name."""
+        readers: dict[Slot, list[Statement]] = {}
+        for x in self.program.statements():
+            for read in x.arguments:
+                readers.setdefault(read.slot, []).append(x)
+        found: set[Slot] = set()
+        pending = [x for x in self.program.statements() if x.step == "inboard_block"]
+        while pending:
+            for slot in {read.slot for read in pending.pop().arguments} - found:
+                if all(x.step == "inboard_block" or x.target in found for x in readers[slot]):
+                    found.add(slot)
+                    pending += self.makers[slot]
+        return frozenset(found)
 
     def _is_placement(self, maker: Statement) -> bool:
         """Whether a statement only places joint speeds along their axes: H*(k) y(k)."""
