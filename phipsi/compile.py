@@ -289,6 +289,7 @@ def compile(
     rewrite: bool = True,
     symbols: Symbols = (),
     notation: str | None = None,
+    alphabet: str | None = None,
 ) -> Function: ...
 @overload
 def compile(
@@ -313,6 +314,7 @@ def compile(
     rewrite: bool = True,
     symbols: Symbols = (),
     notation: str | None = None,
+    alphabet: str | None = None,
 ) -> Function | MoveFunction:
     """An expression, or several that share what they share, as a function of arrays.
 
@@ -345,6 +347,7 @@ def compile(
             cheaper expression that means the same; False compiles the line as it is typed.
         symbols: your own letters in a text, as for `pp.parse`.
         notation: of the paper in which a text is read, as for `pp.parse`.
+        alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
 
     Returns:
         A function of q, v, the free letters in order of first appearance, points, and
@@ -371,7 +374,9 @@ def compile(
         raise InputError(f"compile: expected an expression, or a list of several, got {kind}")
     several = isinstance(expression, (list, tuple))
     given = (expression,) if isinstance(expression, (Node, str)) else tuple(expression)
-    expressions = tuple(as_expression("compile", x, symbols, notation) for x in given)
+    expressions = tuple(
+        as_expression("compile", x, symbols, notation, alphabet=alphabet) for x in given
+    )
     if not expressions:
         raise InputError("compile: expected an expression or several, got none")
     real = _check_numbers(dtype, lanes, threads)

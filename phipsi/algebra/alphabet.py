@@ -18,12 +18,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from phipsi.errors import InputError, name_choices
 
 if TYPE_CHECKING:
     from phipsi.algebra.node import Node, Opener
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,14 +85,16 @@ def forget_alphabet(name: str) -> None:
 ALPHABETS: dict[str, Alphabet] = {}
 PAPERS = Alphabet("papers", "phipsi.algebra.operators")  # always in force
 FORCE, MOTION = "force", "motion"
+FAMILIES = "phipsi.operators"  # the package whose modules are families of letters
 
 
 @dataclass
 class Steps:
     """What a letter computes: as a matrix, and as statements of a program.
 
-    They are told where the letter is defined, or, for the letters of the papers, by the rooms
-    that know arrays and programs: `lowering.letters` and `lowering.vocabulary`.
+    They are told in the call that makes the letter. Those of the papers' letters, which need
+    arrays and programs while the algebra knows neither, are told by `tells` in
+    `lowering.letters` (matrices) and `lowering.vocabulary` (statements), once each.
 
     Args:
         dense: of a `lowering.dense.DenseMachine` and the letter's arguments: its matrix in link
@@ -220,6 +225,26 @@ class Letter:
         return hash((self.alphabet, self.name))
 
 
+def tells(*letters: Any, **steps: Any) -> Callable[[F], F]:
+    """Have a function be a step of letters: `@tells(op.H, step="block")`.
+
+    Args:
+        letters: that the step belongs to.
+        steps: `step` is its name in `Steps`; others are told as they are.
+    """
+    name = steps.pop("step")
+
+    def tell(function: F) -> F:
+        for letter in letters:
+            told: Steps = letter.record.steps
+            assert getattr(told, name) is None, f"{letter} has its step {name} already"
+            for fact, value in {name: function, **steps}.items():
+                setattr(told, fact, value)
+        return function
+
+    return tell
+
+
 UNKNOWN = Letter()  # of a symbol of which nothing is known but its spaces
 
 
@@ -236,7 +261,16 @@ def letters_in(*alphabets: str) -> dict[str, Node | Opener]:
     """
     found = dict(PAPERS.letters)
     for name in alphabets:
-        if name not in ALPHABETS:
-            raise InputError(f"no alphabet {name!r}; {name_choices(str(name), ALPHABETS)}")
-        found |= ALPHABETS[name].letters
+        found |= alphabet_of(name).letters
     return found
+
+
+def alphabet_of(name: str) -> Alphabet:
+    """An alphabet by its name; that of a family in `phipsi.operators` is imported for it."""
+    if name not in ALPHABETS and isinstance(name, str) and name.isidentifier():
+        family = f"{FAMILIES}.{name}"
+        if find_spec(family) is not None:
+            import_module(family)
+    if name not in ALPHABETS:
+        raise InputError(f"no alphabet {name!r}; {name_choices(str(name), ALPHABETS)}")
+    return ALPHABETS[name]

@@ -266,7 +266,8 @@ def define(
         name: of the letter.
         formula: of letters, or as text for `parse`; letters with values to be passed keep asking
             for them.
-        alphabet: where the letter is found by its name; a user's own is passed to `parse`.
+        alphabet: where the letter is found by its name, and whose letters a text may have; a
+            user's own is passed to `parse`.
         symbols: your own letters in a text, as for `parse`.
         notation: of the paper in which a text is read, as for `parse`.
         facts: whatever else is known of it; see `alphabet.Letter`.
@@ -278,7 +279,8 @@ def define(
     >>> Lambda.definition
     (J @ Mass.inv @ J.T).inv
     """
-    formula = as_expression(f"the letter {name}", formula, symbols, notation)
+    spoken = None if alphabet is None else alphabet.name
+    formula = as_expression(f"the letter {name}", formula, symbols, notation, alphabet=spoken)
     assert formula.source is not None and formula.target is not None, "checked"
     record = _record(name, alphabet=alphabet, **facts)
     what = name, formula.source, formula.target, formula.causality

@@ -15,6 +15,7 @@ import numpy as np
 from phipsi import spatial
 from phipsi.algebra import elements
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import tells
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.errors import InputError, LoweringError, SolveError
@@ -78,17 +79,12 @@ class Kinematics:
         return rates
 
 
-def letter(symbol: Symbol, turned: bool = True) -> Callable:
+def letter(symbol: Symbol, turned: bool = True) -> Callable[[Callable], Callable]:
     """Have the record of a letter know its link-axes meaning; world axes follow by turning it.
 
     Where `turned` is false, the function knows the axes and states both meanings.
     """
-
-    def tell(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-        symbol.record.steps.dense, symbol.record.steps.turned = function, turned
-        return function
-
-    return tell
+    return tells(symbol, step="dense", turned=turned)
 
 
 def letter_matrix(m: DenseMachine, symbol: Symbol) -> np.ndarray:

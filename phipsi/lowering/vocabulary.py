@@ -1,20 +1,17 @@
 """What each letter of the algebra does to a vector, and its blocks, as statements.
 
 The dense meaning of the same letters is in `letters.py`; tests hold the two
-against each other. Both tell the letter's record, `algebra.alphabet.Steps`:
-
-    vector      the slot of a letter that is a vector
-    applied     A @ x or A* @ x
-    block       A(k) itself, for memoryless letters
+against each other. Both tell the letter's record by `algebra.alphabet.tells`; what each step
+is stands in `Steps` there. Letters of other families tell theirs in the call that makes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
 
 from phipsi.algebra import elements
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import tells
 from phipsi.algebra.families import family_of
 from phipsi.algebra.node import Bracket, Node, Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR
@@ -51,55 +48,12 @@ from phipsi.lowering.structure import (
 )
 from phipsi.lowering.writer import NUMBER
 
-F = TypeVar("F", bound=Callable)
-
 ARROW = Shape(BODY, JOINT)  # of H*, G and the like
 
 
-def vector(*letters: Symbol) -> Callable[[F], F]:
-    """The slot of a vector letter."""
-    return _tell("vector", letters)
-
-
-def applied(*letters: Symbol) -> Callable[[F], F]:
-    """A @ x, or A* @ x if `star`."""
-    return _tell("applied", letters)
-
-
-def block(*letters: Symbol) -> Callable[[F], F]:
-    """The blocks of a memoryless letter."""
-    return _tell("block", letters)
-
-
-def inverse(*letters: Symbol) -> Callable[[F], F]:
-    """The inverse blocks of a memoryless letter."""
-    return _tell("inverse", letters)
-
-
-def solved(*letters: Symbol) -> Callable[[F], F]:
-    """A^-1 @ x of a memoryless letter."""
-    return _tell("solve", letters)
-
-
-def carried(*letters: Symbol) -> Callable[[F], F]:
-    """blockdiag(E W E*) of a one-step letter: pushed to the parent."""
-    return _tell("carry", letters)
-
-
-def carried_back(*letters: Symbol) -> Callable[[F], F]:
-    """blockdiag(E* W E) of a one-step letter: pulled from the parent."""
-    return _tell("carry_back", letters)
-
-
-def _tell(step: str, letters: tuple[Symbol, ...]) -> Callable[[F], F]:
-    """Have records of letters know a step."""
-
-    def tell(function: F) -> F:
-        for letter in letters:
-            setattr(letter.record.steps, step, function)
-        return function
-
-    return tell
+vector, applied, block = (partial(tells, step=x) for x in ("vector", "applied", "block"))
+inverse, solved = partial(tells, step="inverse"), partial(tells, step="solve")
+carried, carried_back = partial(tells, step="carry"), partial(tells, step="carry_back")
 
 
 # -- the machine -----------------------------------------------------------------------
