@@ -15,7 +15,7 @@ asked for, `parse(text, alphabet="closed")`; a user's letters belong to none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from importlib.util import find_spec
@@ -152,7 +152,12 @@ class Letter:
         estimation: as state, measurement and covariance [004-I sec. 4].
         formula: of a letter that has no definition in other letters.
         where: which blocks are not zero, where this does not follow from its causality.
-        unit: powers of mass and time, of a vector whose value is passed.
+        unit: powers of mass and time: (1, -2) of a force; None where it is not known.
+        element: what its block is called at a body, where this is not its name: phi(p,k).
+        acts: what it does to what it is applied to, as forces and motions, and as state and
+            measurement; by "" for the letter, "*" for its star, "^-1" for its inverse.
+        causes: of a vector, what it brings about motions and forces by.
+        elsewhere: what it means of another operator than the mass operator, in both views.
         source: where the papers define it.
         says: what its definition says.
         printed: where a paper prints its definition wrongly.
@@ -195,6 +200,10 @@ class Letter:
     formula: str = ""
     where: str = ""
     unit: tuple[int, int] | None = None
+    element: str = ""
+    acts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    causes: str = ""
+    elsewhere: tuple[str, str] = ("", "")
     source: str = ""
     says: str = ""
     printed: str = ""
@@ -214,6 +223,10 @@ class Letter:
     def by(self, view: str) -> str:
         """What it means, in one of the two views."""
         return self.mechanics if view == "mechanics" else self.estimation or self.mechanics
+
+    def act(self, mark: str, view: str) -> str:
+        """What it, its star or its inverse does to what stands behind it, in one of the views."""
+        return self.acts.get(mark, ("", ""))[view != "mechanics"]
 
     def __reduce__(self) -> Any:
         """By its name in its alphabet; without one by its facts."""

@@ -25,7 +25,7 @@ from dataclasses import fields
 from functools import reduce
 from typing import Any
 
-from phipsi.algebra.alphabet import FORCE, MOTION, Steps
+from phipsi.algebra.alphabet import FORCE, MOTION, PAPERS, Steps
 from phipsi.algebra.node import (
     Bracket,
     Diagonal,
@@ -335,7 +335,10 @@ class Lowering(Writer, ABC):
             return self._apply_dense(letter, star, rest)
         if letter.record.steps.applied is None:
             return self._apply_block(head, rest)
-        return _made(letter, "applied", self, letter, star, rest)
+        slot = _made(letter, "applied", self, letter, star, rest)
+        if letter.record.alphabet is not PAPERS:
+            self.note_applied(slot, letter, star, self.vector(rest))
+        return slot
 
     def _apply_block(self, head: Node, rest: Node) -> Slot:
         """y(k) = A(k) x(k) with the block A(k) itself."""
@@ -496,7 +499,7 @@ class Lowering(Writer, ABC):
         if steps.block is not None or not is_applied or letter.source is not BODY:
             return _made(letter, "block", self, letter)
         columns = [self.vector(letter @ UNIT_ENTRY(j)) for j in range(SPATIAL)]
-        return self.emit("stacked", columns, block_shape(letter), name=letter.name)
+        return self.emit("stacked", columns, block_shape(letter))
 
     def _given_block(self, letter: Symbol) -> Slot:
         """A free operator: its block at a body, joint or point, or all of it."""

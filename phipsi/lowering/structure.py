@@ -83,7 +83,18 @@ def _unit_vector(letter: Symbol, public: Public) -> Node:
 
 
 P_PLUS = _inner(  # tau_bar P
-    "P_plus", BODY, BODY, symmetric=True, carries=(FORCE, MOTION), stands_for=_relieved
+    "P_plus",
+    BODY,
+    BODY,
+    symmetric=True,
+    carries=(FORCE, MOTION),
+    stands_for=_relieved,
+    mechanics="articulated inertia as felt through the free joint: tau_bar P",
+    estimation="covariance of the state's error, after joint k was measured",
+    elsewhere=(
+        "the same, as felt through what gives way at joint k",
+        "covariance of the state's error, after its measurement at k",
+    ),
 )
 COMPOSITE = _inner(  # W + blockdiag(E R F*)
     "composite", BODY, BODY, of="E, W, F", star=_turned, stands_for=_composite

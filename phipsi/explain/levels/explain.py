@@ -144,7 +144,7 @@ def _explained(
             x.line,
             forms.get(x.name),
             meaning_of(notation, x, view, forms.get(x.name)),
-            unit_text(x.unit, x.slot),
+            unit_text(x.unit, x.slot, x.kinds[0]),
         )
         for x in notation.quantities
     )
