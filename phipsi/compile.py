@@ -127,7 +127,7 @@ def _lower(expressions: tuple[Node, ...], plain: bool) -> Program:
     settled = [settle(x, plain, memo) for x in expressions]
     kinds = infer_kinds(settled)
     typed = {after: before for before, after in memo.items()}
-    low = matrices.MatrixLowering(plain, kinds.letters, typed)
+    low = matrices.MatrixLowering(plain, kinds.letters, typed, kinds.covariant)
     for number, (node, ends) in enumerate(zip(settled, kinds.outputs, strict=True)):
         if node.source is SCALAR:
             matrices.emit_vector(low, number, node, ends)
@@ -293,6 +293,7 @@ def compile(
     rewrite: bool = True,
     symbols: Symbols = (),
     notation: str | None = None,
+    alphabet: str | None = None,
 ) -> Function: ...
 @overload
 def compile(
@@ -317,6 +318,7 @@ def compile(
     rewrite: bool = True,
     symbols: Symbols = (),
     notation: str | None = None,
+    alphabet: str | None = None,
 ) -> Function | MoveFunction:
     """An expression, or several that share what they share, as a function of arrays.
 
@@ -349,6 +351,7 @@ def compile(
             cheaper expression that means the same; False compiles the line as it is typed.
         symbols: your own letters in a text, as for `pp.parse`.
         notation: of the paper in which a text is read, as for `pp.parse`.
+        alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
 
     Returns:
         A function of q, v, the free letters in order of first appearance, points, and
@@ -375,7 +378,9 @@ def compile(
         raise InputError(f"compile: expected an expression, or a list of several, got {kind}")
     several = isinstance(expression, (list, tuple))
     given = (expression,) if isinstance(expression, (Node, str)) else tuple(expression)
-    expressions = tuple(as_expression("compile", x, symbols, notation) for x in given)
+    expressions = tuple(
+        as_expression("compile", x, symbols, notation, alphabet=alphabet) for x in given
+    )
     if not expressions:
         raise InputError("compile: expected an expression or several, got none")
     real = _check_numbers(dtype, lanes, threads)

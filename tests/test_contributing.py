@@ -8,15 +8,18 @@ import importlib
 import pickle
 import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import phipsi as pp
-from phipsi.algebra.alphabet import ALPHABETS
+from phipsi import operators
+from phipsi.algebra.alphabet import Letter, Steps, forget_alphabet
 from phipsi.algebra.rewriting.price import price
-from phipsi.operators import H, I, M, T, V, phi, psi
+from phipsi.algebra.walk import letters_of
+from phipsi.operators import H, I, M, T, V, phi, psi, vector
 
 PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
@@ -28,14 +31,14 @@ def air(tmp_path_factory):
     section = text.split("## To add an operator")[1].split("\n## ")[0]
     (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     folder = tmp_path_factory.mktemp("letters")
-    (folder / "still_air.py").write_text(code, encoding="utf-8")
-    sys.path.insert(0, str(folder))
+    (folder / "air.py").write_text(code, encoding="utf-8")
+    operators.__path__.append(str(folder))
     try:
-        yield importlib.import_module("still_air")
+        yield importlib.import_module("phipsi.operators.air")
     finally:
-        sys.path.remove(str(folder))
-        del sys.modules["still_air"]
-        del ALPHABETS["air"]
+        operators.__path__.remove(str(folder))
+        del sys.modules["phipsi.operators.air"]
+        forget_alphabet("air")
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +75,33 @@ def test_the_letters_compile(air, arm, unroll):
     assert pp.compile(arm, inverse).program.sweeps == 2
     q_rows = pp.compile(arm, H @ phi @ air.F_d @ phi.T @ H.T, unroll=unroll)(q, v)
     assert np.allclose(q_rows, pp.as_matrix(arm, H @ phi @ air.F_d @ phi.T @ H.T, q))
+
+
+def test_the_step_of_the_page_is_a_recursion(air, arm):
+    """(I - E_w)^-1 is one sweep; a mass matrix made of it is inverted in two."""
+    q, v = state(arm)
+    x, wake = vector("x", "body"), (I - air.E_w).inv
+    mass = H @ wake @ M @ wake.T @ H.T
+    given = {"x": np.linspace(-1.0, 1.0, 36), "T": np.ones(6)}
+    cases = {wake @ x: 1, wake.T @ x: 1, mass.inv @ T: 2, mass: None, H @ phi @ air.E_w @ M: None}
+    for expression, sweeps in cases.items():
+        named = {k: z for k, z in given.items() if k in {y.name for y in letters_of([expression])}}
+        function = pp.compile(arm, expression)
+        expected = pp.as_matrix(arm, expression, q, v, **named)
+        assert np.allclose(function(q=q, **named), expected, rtol=1e-9, atol=1e-9)
+        assert sweeps in (None, function.program.sweeps)
+
+
+def test_what_the_page_names_is_there(air):
+    """Facts and steps by their names, modules and files by their paths."""
+    text = PAGE.read_text(encoding="utf-8")
+    section = text.split("## To add an operator")[1].split("\n## ")[0]
+    known = {x.name for x in (*fields(Letter), *fields(Steps))}
+    assert {x for x in re.findall(r"`(\w+)=", section)} <= known | {"alphabet"}
+    for path in re.findall(r"`((?:phipsi|lowering|docs)/[\w/]+(?:\.\w+)?)`", section):
+        found = PAGE.parent / path
+        if path != "phipsi/operators/air.py":
+            assert found.exists() or (PAGE.parent / "phipsi" / path).exists(), path
 
 
 def test_the_letters_are_printed_and_read_back(air):

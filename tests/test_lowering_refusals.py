@@ -66,15 +66,6 @@ REFUSED = {
         (A - E_phi).inv @ M @ phi.T,
         "one of the factors is no recursion of one step",
     ),
-    "shift and step": ((I - S).inv @ A @ phi.T, "cannot carry a block by `S` on one side"),
-    "shift outward": (
-        (I - S).inv.T @ A @ (I - S).inv,
-        "cannot carry a block outward by `S` and `S`",
-    ),
-    "two kinds of steps": (
-        (I - E_phi - A @ E_phi).inv @ M @ phi.T,
-        "moves by more than one kind of step",
-    ),
     "too many terms": (
         functools.reduce(operator.matmul, [phi + psi.T + A] * 6),
         "has more than 500 terms when multiplied out",
@@ -92,7 +83,6 @@ REFUSED = {
         blockdiag(E_phi.T @ E_phi.T @ A @ E_phi @ E_phi) @ x,
         "cannot take the blocks of",
     ),
-    "diagonal of shifts": (blockdiag(S.T @ A @ S) @ x, "only E_phi carries blocks"),
     "diagonal of the base": (blockdiag(E @ E.T), "`E` stands inside it"),
     "diagonal of coordinates": (blockdiag(S_q @ W @ S_q.T) @ y, "`S_q` stands inside it"),
 }

@@ -15,15 +15,18 @@ asked for, `parse(text, alphabet="closed")`; a user's letters belong to none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from phipsi.errors import InputError, name_choices
 
 if TYPE_CHECKING:
     from phipsi.algebra.node import Node, Opener
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,7 +38,22 @@ class Alphabet:
     letters: dict[str, Node | Opener] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        first = ALPHABETS.get(self.name)
+        if first is not None:
+            raise InputError(
+                f"there is an alphabet {self.name!r} already, of {first.module}; choose another "
+                f"name, or call forget_alphabet({self.name!r}) first"
+            )
         ALPHABETS[self.name] = self
+
+    def enter(self, name: str, letter: Node | Opener) -> None:
+        """Have the alphabet know a letter; InputError if it has one of this name."""
+        if name in self.letters:
+            raise InputError(
+                f"there is a letter {name} in {self!r} already, of {self.module}; choose another "
+                "name or alphabet, or none: your own letters, without one, may have any name"
+            )
+        self.letters[name] = letter
 
     def __reduce__(self) -> Any:
         return _alphabet, (self.name, self.module)
@@ -49,17 +67,34 @@ def _alphabet(name: str, module: str) -> Alphabet:
     return ALPHABETS[name]
 
 
+def forget_alphabet(name: str) -> None:
+    """Forget an alphabet, so that its module can be run once more; its letters stay what they are.
+
+    >>> forget_alphabet("papers")
+    Traceback (most recent call last):
+        ...
+    phipsi.errors.InputError: the alphabet 'papers' cannot be forgotten: it is always in force
+    """
+    if name in (PAPERS.name, "lowering"):
+        raise InputError(f"the alphabet {name!r} cannot be forgotten: it is always in force")
+    if name not in ALPHABETS:
+        raise InputError(f"no alphabet {name!r}; {name_choices(str(name), ALPHABETS)}")
+    del ALPHABETS[name]
+
+
 ALPHABETS: dict[str, Alphabet] = {}
 PAPERS = Alphabet("papers", "phipsi.algebra.operators")  # always in force
 FORCE, MOTION = "force", "motion"
+FAMILIES = "phipsi.operators"  # the package whose modules are families of letters
 
 
 @dataclass
 class Steps:
     """What a letter computes: as a matrix, and as statements of a program.
 
-    They are told where the letter is defined, or, for the letters of the papers, by the rooms
-    that know arrays and programs: `lowering.letters` and `lowering.vocabulary`.
+    They are told in the call that makes the letter. Those of the papers' letters, which need
+    arrays and programs while the algebra knows neither, are told by `tells` in
+    `lowering.letters` (matrices) and `lowering.vocabulary` (statements), once each.
 
     Args:
         dense: of a `lowering.dense.DenseMachine` and the letter's arguments: its matrix in link
@@ -70,6 +105,9 @@ class Steps:
         block: of these: the slot of the block A(k) of a memoryless letter.
         inverse: of its inverse, where that is not simply computed from the block.
         solve: of these and x: the slot of A^-1 @ x.
+        carry: of a letter of one step E, of the lowering and the slot of a block W: the slot of
+            blockdiag(E W E*), where there is a quicker way than by the block of E.
+        carry_back: the same of blockdiag(E* W E).
     """
 
     dense: Callable[..., Any] | None = None
@@ -79,6 +117,8 @@ class Steps:
     block: Callable[..., Any] | None = None
     inverse: Callable[..., Any] | None = None
     solve: Callable[..., Any] | None = None
+    carry: Callable[..., Any] | None = None
+    carry_back: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +137,8 @@ class Letter:
         strict: whether its blocks on the diagonal are zero on every machine, so that it has no
             inverse: what it carries, it carries to other bodies.
         selects: whether it keeps the blocks of one body and drops all others.
+        one_step: whether it goes from each body to its parent, and nowhere else: then
+            (I - E)^-1 is a recursion, and so are products with E W E*.
         carries: of its target and its source, where these are body space, whether they are
             forces or motions; None where the letter mixes them, so that frames may not move.
         of_speeds: whether it is primitive and depends on v.
@@ -113,7 +155,12 @@ class Letter:
         estimation: as state, measurement and covariance [004-I sec. 4].
         formula: of a letter that has no definition in other letters.
         where: which blocks are not zero, where this does not follow from its causality.
-        unit: powers of mass and time, of a vector whose value is passed.
+        unit: powers of mass and time: (1, -2) of a force; None where it is not known.
+        element: what its block is called at a body, where this is not its name: phi(p,k).
+        acts: what it does to what it is applied to, as forces and motions, and as state and
+            measurement; by "" for the letter, "*" for its star, "^-1" for its inverse.
+        causes: of a vector, what it brings about motions and forces by.
+        elsewhere: what it means of another operator than the mass operator, in both views.
         source: where the papers define it.
         says: what its definition says.
         printed: where a paper prints its definition wrongly.
@@ -123,6 +170,8 @@ class Letter:
         both_ways: whether it is folded as well as unfolded.
         kept: whether it has steps of its own, so that no lowering unfolds it.
         swept: what it is unfolded to instead, where that makes a better sweep.
+        stands_for: of a letter that only the lowering knows, what it is in other letters: of the
+            letter and of what makes its arguments so.
 
     What it computes:
         steps: see `Steps`.
@@ -142,6 +191,7 @@ class Letter:
     orthogonal: bool = False
     strict: bool = False
     selects: bool = False
+    one_step: bool = False
     carries: tuple[str | None, str | None] | None = None
     of_speeds: bool = False
     of: str = ""
@@ -155,6 +205,10 @@ class Letter:
     formula: str = ""
     where: str = ""
     unit: tuple[int, int] | None = None
+    element: str = ""
+    acts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    causes: str = ""
+    elsewhere: tuple[str, str] = ("", "")
     source: str = ""
     says: str = ""
     printed: str = ""
@@ -163,6 +217,7 @@ class Letter:
     both_ways: bool = False
     kept: bool = False
     swept: Node | None = None
+    stands_for: Callable[[Any, Callable[[Any], Any]], Node] | None = None
 
     steps: Steps = field(default_factory=Steps)
 
@@ -174,6 +229,10 @@ class Letter:
         """What it means, in one of the two views."""
         return self.mechanics if view == "mechanics" else self.estimation or self.mechanics
 
+    def act(self, mark: str, view: str) -> str:
+        """What it, its star or its inverse does to what stands behind it, in one of the views."""
+        return self.acts.get(mark, ("", ""))[view != "mechanics"]
+
     def __reduce__(self) -> Any:
         """By its name in its alphabet; without one by its facts."""
         if self.alphabet is not None:
@@ -182,6 +241,26 @@ class Letter:
 
     def __hash__(self) -> int:
         return hash((self.alphabet, self.name))
+
+
+def tells(*letters: Any, **steps: Any) -> Callable[[F], F]:
+    """Have a function be a step of letters: `@tells(op.H, step="block")`.
+
+    Args:
+        letters: that the step belongs to.
+        steps: `step` is its name in `Steps`; others are told as they are.
+    """
+    name = steps.pop("step")
+
+    def tell(function: F) -> F:
+        for letter in letters:
+            told: Steps = letter.record.steps
+            assert getattr(told, name) is None, f"{letter} has its step {name} already"
+            for fact, value in {name: function, **steps}.items():
+                setattr(told, fact, value)
+        return function
+
+    return tell
 
 
 UNKNOWN = Letter()  # of a symbol of which nothing is known but its spaces
@@ -200,7 +279,16 @@ def letters_in(*alphabets: str) -> dict[str, Node | Opener]:
     """
     found = dict(PAPERS.letters)
     for name in alphabets:
-        if name not in ALPHABETS:
-            raise InputError(f"no alphabet {name!r}; {name_choices(str(name), ALPHABETS)}")
-        found |= ALPHABETS[name].letters
+        found |= alphabet_of(name).letters
     return found
+
+
+def alphabet_of(name: str) -> Alphabet:
+    """An alphabet by its name; that of a family in `phipsi.operators` is imported for it."""
+    if name not in ALPHABETS and isinstance(name, str) and name.isidentifier():
+        family = f"{FAMILIES}.{name}"
+        if find_spec(family) is not None:
+            import_module(family)
+    if name not in ALPHABETS:
+        raise InputError(f"no alphabet {name!r}; {name_choices(str(name), ALPHABETS)}")
+    return ALPHABETS[name]

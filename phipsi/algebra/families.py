@@ -96,6 +96,14 @@ class Family:
 MASS = Family(op.H, op.E_phi, op.M, op.Jm)
 
 
+def bare(letter: Symbol) -> Symbol:
+    """P, D, G or tau_bar of the mass operator, of a letter of any family."""
+    assert letter.record.alphabet is not None, "made by `Family.letter`"
+    known = letter.record.alphabet.letters[letter.record.name]
+    assert isinstance(known, Symbol)
+    return known
+
+
 def family_of(letter: Symbol) -> Family:
     """The family that P, D, G or tau_bar belongs to."""
     return letter.arguments[0] if letter.arguments else MASS

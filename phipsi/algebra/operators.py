@@ -72,7 +72,7 @@ class _Shift(Symbol):
 # -- the machine -----------------------------------------------------------------------
 
 I = Identity()
-PAPERS.letters["I"] = I
+PAPERS.enter("I", I)
 
 H = _letter(
     "H",  # joint map [001 (18)]
@@ -80,6 +80,11 @@ H = _letter(
     JOINT,
     carries=(None, FORCE),
     flops=0,
+    unit=(0, 0),
+    acts={
+        "": ("the part along the axes of joint k", "what is measured of the state"),
+        "*": ("as a motion of body k", "what a measurement adds to the adjoint variable"),
+    },
     mechanics="joint map: the axes along which joint k moves",
     estimation="measurement map: what joint k sees of the state",
     formula="H(k), a row for each speed of the joint",
@@ -92,6 +97,7 @@ H_dot = _letter(
     of_speeds=True,
     follows="V",
     flops=1,
+    unit=(0, -1),
     mechanics="rate of the joint map by the joint's own motion",
     estimation="rate of the measurement map",
     formula="sum_a Gamma_a(k)* beta_a(k)",
@@ -103,6 +109,8 @@ M = _letter(
     positive=True,
     carries=(FORCE, MOTION),
     flops=42,
+    unit=(1, 0),
+    acts={"": ("as a force of body k", "as noise that drives the state")},
     mechanics="spatial inertia of body k alone, at its frame",
     estimation="covariance of the noise that drives the state at body k",
     formula="M(k) = [[inertia, m p~], [-m p~, m I]], p the mass centre",
@@ -114,6 +122,7 @@ Jm = _letter(
     positive=True,
     look="J_m",
     flops=1,
+    unit=(1, 0),
     mechanics="rotor inertia of joint k, reflected through its gear",
     estimation="covariance of the measurement noise of joint k",
     formula="gear_ratio^2 rotor_inertia",
@@ -127,10 +136,12 @@ E_phi = _letter(
     carries=(FORCE, FORCE),
     look="cal:E_phi",  # [000 (1.4)], [002 (2.3)]
     flops=STEP,
+    unit=(0, 0),
+    element="phi",
     mechanics="one step inward: force of body k as felt by its parent, joint locked",
     estimation="one step of the state's transition",
     formula="phi(p(k),k) at (p(k),k)",
-    where="at (p(k), k)",
+    one_step=True,
 )
 S = entered(
     _Shift(
@@ -144,10 +155,11 @@ S = entered(
             strict=True,
             also=("bb:S", "cal:S"),  # the shift; S[z] [000 (2.7)]
             flops=18,
+            unit=(0, 0),
             mechanics="shift: a turn into the parent's axes, without a lever",
             estimation="shift of the state by one step",
             formula="the turn in phi(p(k),k)",
-            where="at (p(k), k)",
+            one_step=True,
         ),
     )
 )
@@ -156,6 +168,7 @@ Delta_phi = _letter(
     BODY,
     BODY,
     flops=12,
+    unit=(0, 0),
     mechanics="the lever of phi(p,k), in the axes of k",
     estimation="the transition without the shift",
     formula="E_phi = S Delta_phi",
@@ -167,6 +180,7 @@ E = _letter(
     causality=ANTICAUSAL,
     carries=(MOTION, None),
     flops=1,
+    unit=(0, 0),
     mechanics="motion of the base, felt by the bodies that hang on it",
     estimation="boundary value of the smoother at the base",
     formula="phi*(0,k) at each root k",
@@ -179,6 +193,8 @@ B = _letter(
     of="points",
     carries=(FORCE, None),
     flops=12,
+    unit=(0, 0),
+    element="phi",
     mechanics="forces at points, carried to the frames of their bodies; B* motions of points",
     estimation="input of known signals at points; B* output at points",
     formula="phi(k,e) for point e on body k",
@@ -191,6 +207,7 @@ X = _letter(
     of="points",
     orthogonal=True,
     flops=30,
+    unit=(0, 0),
     mechanics="turn from the axes of a point's body into world axes",
     estimation="turn of axes at points",
     formula="diag(R_k, R_k)",
@@ -201,6 +218,7 @@ S_q = _letter(
     COORDINATES,
     JOINT,
     causality=MIXED,
+    unit=(0, 0),
     mechanics="joint speeds of independent ones: mimic joints follow",
     estimation="joint measurements of independent ones",
     formula="1, or the ratio of a mimic joint",
@@ -213,6 +231,10 @@ phi = _define(
     kept=True,
     carries=(FORCE, FORCE),
     flops=STEP + 6,
+    acts={
+        "": ("forces through locked joints", "transition of the state"),
+        "*": ("motions through locked joints", "transition of the adjoint"),
+    },
     mechanics="propagation of forces inward through locked joints; phi* of motions outward",
     estimation="transition of the state; phi* of its adjoint",
     source="[000 (1.3); 001 (17); 002 (2.4), (2.9); 003 sec. 2; 004-I (3.4)]",
@@ -263,6 +285,10 @@ R = _letter(
     carries=(FORCE, MOTION),
     flops=42,
     recursion=(60, INWARD),
+    elsewhere=(
+        "as a composite inertia, of other blocks",
+        "covariance of the state, of other noise",
+    ),
     mechanics="composite inertia: k and all outboard of it, joints locked",
     estimation="covariance of the state at k, nothing measured",
     formula="M = R - blockdiag(E_phi R E_phi*)",
@@ -279,6 +305,10 @@ P = _letter(
     carries=(FORCE, MOTION),
     flops=66,
     recursion=(220, INWARD),
+    elsewhere=(
+        "as an articulated inertia, of this operator instead of the mass operator",
+        "covariance of the predicted state's error, of this operator's state",
+    ),
     mechanics="articulated inertia: k with all outboard of it, joints free",
     estimation="covariance of the predicted state's error, before joint k is measured",
     formula="M = P - E_phi (tau_bar P) E_phi*",
@@ -292,6 +322,11 @@ D = _define(
     articulated=True,
     follows="P",
     flops=1,
+    acts={"^-1": ("divided by the inertia of the joint", "divided by its covariance")},
+    elsewhere=(
+        "what resists at joint k, of this operator instead of the mass operator",
+        "covariance of the innovation at joint k",
+    ),
     mechanics="articulated inertia about joint k, its rotor included",
     estimation="covariance of the innovation at joint k",
     source="[001 (36); 002 (3.2); 003 (8); 004-I (4.5), (a.1)]",
@@ -305,6 +340,11 @@ G = _define(
     carries=(FORCE, None),
     follows="P",
     flops=6,
+    acts={"": ("as felt at the body", "as it corrects the state")},
+    elsewhere=(
+        "share of what is given at joint k that is felt at body k",
+        "Kalman gain: how much of the innovation corrects the state",
+    ),
     mechanics="share of joint k's force that is felt at body k: P H* D^-1",
     estimation="Kalman gain: how much of the innovation corrects the state",
     source="[001 (37); 002 (3.2); 003 (8); 004-I (5.12), (a.2)]",
@@ -328,6 +368,11 @@ tau_bar = _define(
     carries=(FORCE, FORCE),
     follows="P",
     flops=12,
+    unit=(0, 0),
+    elsewhere=(
+        "part of a vector at body k that is passed on where joint k gives way",
+        "what the measurement at k leaves of the state's error",
+    ),
     mechanics="part of a force that the free joint k passes on",
     estimation="what the measurement at k leaves of the state's error",
     source="[002 (3.2); 003 (9)]",
@@ -341,7 +386,7 @@ K = _define(
     flops=STEP + 6,
     mechanics="G, carried to the parent",
     estimation="gain of the prediction, one step ahead",
-    where="at (p(k), k)",
+    one_step=True,
     source="[002 (3.2); 003 sec. 4; 004-I (4.4)]",
     says="the gain, one step inward",
 )
@@ -354,7 +399,7 @@ E_psi = _define(
     flops=STEP + 12,
     mechanics="one step inward: force of body k as felt by its parent, joint free",
     estimation="one step of the filter: update, then prediction",
-    where="at (p(k), k)",
+    one_step=True,
     source="[002 (3.2); 003 (10)]",
     says="one step inward through a free joint",
 )
@@ -366,6 +411,10 @@ psi = _define(
     carries=(FORCE, FORCE),
     follows="P",
     flops=STEP + 18,
+    acts={
+        "": ("forces through free joints", "transition of the Kalman filter"),
+        "*": ("motions through free joints", "transition of the smoother"),
+    },
     mechanics="propagation of forces inward through free joints; psi* of motions outward",
     estimation="transition of the Kalman filter; psi* of the smoother",
     source="[001 (38)-(40); 002 (3.3); 003 (10); 004-I (5.1)]",
@@ -406,6 +455,7 @@ Y = _letter(
     follows="P",
     flops=66,
     recursion=(200, OUTWARD),
+    elsewhere=("as an admittance of body k, of other blocks", "information on the state at k"),
     mechanics="admittance of body k itself: its acceleration by a force on it",
     estimation="information that joint k and those inboard give on the state at k",
     formula="H* D^-1 H = Y - blockdiag(E_psi* Y E_psi)",
@@ -457,6 +507,7 @@ Gamma_delta = _letter(
     of="joint",
     carries=(MOTION, None),
     flops=12,
+    unit=(0, 0),
     mechanics="change of joint i's map along its own speed a",
     estimation="change of the measurement map of joint i",
     formula="D_{ia} H*(i)",
@@ -465,7 +516,7 @@ Gamma_delta = _letter(
 
 # -- brackets --------------------------------------------------------------------------
 
-Q = PAPERS.letters["Q"] = Opener(
+Q = Opener(
     "Q",
     "Q[z] = [[x~, y~], [y~, 0]], block by block [000 (2.8)].",
     Letter(
@@ -477,7 +528,7 @@ Q = PAPERS.letters["Q"] = Opener(
         formula="Q[x]",
     ),
 )
-cross = PAPERS.letters["cross"] = Opener(
+cross = Opener(
     "cross",
     "z~ = [[x~, 0], [y~, x~]], block by block [000 (2.5)].",
     Letter(
@@ -488,6 +539,8 @@ cross = PAPERS.letters["cross"] = Opener(
         formula="cross[x]",
     ),
 )
+for bracket in (Q, cross):
+    PAPERS.enter(bracket.name, bracket)
 
 
 def blockdiag(expression: Node) -> Node:
@@ -509,6 +562,8 @@ beta = _letter(
     JOINT,
     of_speeds=True,
     also=("theta_dot",),  # [000], [001], [003], [004]
+    unit=(0, -1),
+    causes="the joint speeds",
     mechanics="joint speeds",
     estimation="input of the smoother at the joints",
     formula="S_q v",
@@ -519,6 +574,7 @@ beta_dot = _given(
     JOINT,
     also=("theta_ddot",),
     unit=(0, -2),
+    causes="the joint accelerations",
     mechanics="joint accelerations",
     estimation="smoothed measurement residuals",
     formula="given",
@@ -537,6 +593,7 @@ f0 = _given(
     SCALAR,
     POINTS,
     unit=(1, -2),
+    causes="the forces at points",
     mechanics="force of each point on the environment",
     estimation="known input at points",
     formula="given",
@@ -545,6 +602,8 @@ gravity = _letter(
     "gravity",  # base acceleration that stands for gravity [004-I (3.21)]
     SCALAR,
     BASE,
+    unit=(0, -2),
+    causes="gravity",
     mechanics="acceleration of the base that is felt as gravity",
     estimation="boundary value of the smoother",
     formula="-[0; g]",
@@ -557,6 +616,7 @@ a = _letter(
     of_speeds=True,
     follows="V",
     flops=6,
+    causes="Coriolis effects",
     mechanics="Coriolis acceleration of body k alone",
     estimation="known input of the smoother at body k",
     formula="V~ H* beta + H_dot* beta",
@@ -569,6 +629,7 @@ b = _letter(
     of_speeds=True,
     follows="V",
     flops=60,
+    causes="gyroscopic forces",
     mechanics="gyroscopic force of body k alone",
     estimation="known input of the state at body k",
     formula="S[V] M V",
@@ -581,6 +642,7 @@ c = _letter(
     of_speeds=True,
     follows="V",
     flops=12,
+    unit=(0, -2),
     mechanics="convective acceleration of a point",
     estimation="known input at points",
     formula="[0; omega x v]",

@@ -29,10 +29,10 @@ Blocks = Callable[..., Any]
 STEPS = {field.name for field in fields(Steps)}
 
 _STATE = ("q", "v", "axes", "points", "model", "expression", "out", "threads")
-_TEXT = ("symbols", "notation")
+_TEXT = ("symbols", "notation", "alphabet")
 ARGUMENTS = {  # of functions that take values of symbols by name
     "as_matrix and of compiled functions": _STATE,
-    "explain and of drawings": ("view", "inspect", "factors"),
+    "explain and of drawings": ("view", "inspect", "factors", "rewrite"),
     "functions that read text": _TEXT,
 }
 
@@ -209,6 +209,11 @@ def letter(
             "  blocks of the machine map between bodies and joints; a vector of these maps from "
             "scalar space; see also operator(...), whose value is passed"
         )
+    if facts.get("one_step") or causality is not Causality.MEMORYLESS:
+        raise InputError(
+            f"the letter {name} is told by blocks, which stay at their body; what goes from body "
+            "to body tells dense= and applied=, or is a product with E_phi"
+        )
     if not callable(blocks) or not isinstance(blocks, Hashable):
         raise InputError(
             f"the letter {name} needs a function of a body and its joint, got {blocks!r}"
@@ -230,8 +235,20 @@ def primitive(
     **facts: Any,
 ) -> Any:
     """A letter that is more than blocks: its facts, or a later room, tell what it computes."""
+    if facts.get("one_step"):
+        causality = _causality_of_step(name, causality)
     record = _record(name, symmetric=symmetric or positive, positive=positive, **facts)
     return entered(_kind(record)(name, source, target, causality, record=record))
+
+
+def _causality_of_step(name: str, causality: Causality) -> Causality:
+    """Of a letter that goes from each body to its parent; InputError if another one was told."""
+    if causality not in (Causality.MEMORYLESS, Causality.CAUSAL):
+        raise InputError(
+            f"the letter {name} cannot be of one step and {causality.value}: a step goes from "
+            "each body to its parent, which is causal"
+        )
+    return Causality.CAUSAL
 
 
 def define(
@@ -249,7 +266,8 @@ def define(
         name: of the letter.
         formula: of letters, or as text for `parse`; letters with values to be passed keep asking
             for them.
-        alphabet: where the letter is found by its name; a user's own is passed to `parse`.
+        alphabet: where the letter is found by its name, and whose letters a text may have; a
+            user's own is passed to `parse`.
         symbols: your own letters in a text, as for `parse`.
         notation: of the paper in which a text is read, as for `parse`.
         facts: whatever else is known of it; see `alphabet.Letter`.
@@ -261,7 +279,8 @@ def define(
     >>> Lambda.definition
     (J @ Mass.inv @ J.T).inv
     """
-    formula = as_expression(f"the letter {name}", formula, symbols, notation)
+    spoken = None if alphabet is None else alphabet.name
+    formula = as_expression(f"the letter {name}", formula, symbols, notation, alphabet=spoken)
     assert formula.source is not None and formula.target is not None, "checked"
     record = _record(name, alphabet=alphabet, **facts)
     what = name, formula.source, formula.target, formula.causality
@@ -285,7 +304,7 @@ def given(
 def entered(symbol: Symbol) -> Any:
     """A letter that its alphabet knows from here on."""
     if symbol.record.alphabet is not None:
-        symbol.record.alphabet.letters[symbol.name] = symbol
+        symbol.record.alphabet.enter(symbol.name, symbol)
     return symbol
 
 

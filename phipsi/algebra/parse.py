@@ -112,6 +112,7 @@ def as_expression(
     symbols: Symbols = (),
     notation: str | None = None,
     is_open: bool = False,
+    alphabet: str | None = None,
 ) -> Node:
     """What a user passes for an expression: itself, or what a text says.
 
@@ -123,6 +124,7 @@ def as_expression(
         symbols: for `parse`, where it is a text.
         notation: likewise.
         is_open: whether an identity may be left whose space no neighbour decides.
+        alphabet: likewise for `parse`.
 
     Raises:
         InputError: what is no expression, or one whose space is open.
@@ -131,7 +133,8 @@ def as_expression(
     >>> as_expression("compile", "H phi")
     H @ phi
     """
-    node = parse(given, symbols, notation) if isinstance(given, str) else given
+    is_text = isinstance(given, str)
+    node = parse(given, symbols, notation, alphabet=alphabet) if is_text else given
     if not isinstance(node, Node):
         kind = type(given).__name__
         raise InputError(f"{where}: expected an expression, or its text, got {kind}")

@@ -209,6 +209,9 @@ def _letter_ends(
         letters[node] = t, s
         if isinstance(node, MachineLetter) and node.symmetric and node.target is BODY:
             wires.join(t, s, dual=1)  # else its blocks would lose their symmetry
+        for wire, kind in zip((t, s), node.record.carries or (), strict=False):
+            if kind is not None:
+                wires.fix(wire, KINDS[kind])
         return t, s
     if BODY not in (node.target, node.source):
         return t, s

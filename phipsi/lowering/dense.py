@@ -60,6 +60,7 @@ def as_matrix(
     points: Sequence[Point] | None = None,
     symbols: Symbols = (),
     notation: str | None = None,
+    alphabet: str | None = None,
     **values: ArrayLike | Sequence[ArrayLike],
 ) -> np.ndarray:
     """An operator or vector expression as an explicit matrix or vector.
@@ -80,6 +81,7 @@ def as_matrix(
         points: what the bare letters B, J, X and c stand for; or write `B(pp.point(...))`.
         symbols: your own letters in a text, as for `pp.parse`.
         notation: of the paper in which a text is read, as for `pp.parse`.
+        alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
         values: of the free symbols by name: T, beta_dot, f0, the user's own, in
             the axes asked for. T and beta_dot have the rows of joint space: nv, and
             those of mimic joints. A block-diagonal operator takes one block per
@@ -102,7 +104,7 @@ def as_matrix(
     """
     if not isinstance(model, Model):
         raise InputError(f"as_matrix: expected a Model, got {type(model).__name__}")
-    expression = as_expression("as_matrix", expression, symbols, notation)
+    expression = as_expression("as_matrix", expression, symbols, notation, alphabet=alphabet)
     if not isinstance(axes, str) or axes not in AXES:
         hint = "" if isinstance(axes, str) else "; values go by name, as T=..."
         raise InputError(f"axes: unknown {axes!r}; {name_choices(str(axes), AXES)}{hint}")

@@ -27,7 +27,7 @@ from phipsi.algebra.rewriting.normal import joined, number_and_factors, terms_of
 from phipsi.algebra.spaces import BODY, Causality
 from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError, SolveError
-from phipsi.lowering.structure import STEPS, is_memoryless, load_points, step_of
+from phipsi.lowering.structure import is_memoryless, is_one_step, load_points, step_of
 
 
 def factor_left(terms: Sequence[Node], walks: bool) -> list[tuple[float, tuple[Node, ...]]]:
@@ -119,7 +119,7 @@ def split_strict(operand: Node, typed: Node | None = None) -> tuple[Node, list[N
         number, scalars, factors = pending.pop(0)
         factors = load_points(factors)
         bare = [x.children[0] if isinstance(x, Transpose) else x for x in factors]
-        if any(x in STEPS for x in bare):
+        if any(map(is_one_step, bare)):
             strict.append(joined(number, factors, scalars))
         elif all(map(is_memoryless, factors)):
             own.append(joined(number, factors, scalars))

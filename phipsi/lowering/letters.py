@@ -15,9 +15,10 @@ import numpy as np
 from phipsi import spatial
 from phipsi.algebra import elements
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import tells
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
-from phipsi.errors import InputError, SolveError
+from phipsi.errors import InputError, LoweringError, SolveError
 from phipsi.lowering.pivots import moved_inertia, vanishes, vanishing_pivot
 from phipsi.model.configuration import joint_coordinates, joint_speeds
 from phipsi.model.model import Model, Point
@@ -78,23 +79,21 @@ class Kinematics:
         return rates
 
 
-def letter(symbol: Symbol, turned: bool = True) -> Callable:
+def letter(symbol: Symbol, turned: bool = True) -> Callable[[Callable], Callable]:
     """Have the record of a letter know its link-axes meaning; world axes follow by turning it.
 
     Where `turned` is false, the function knows the axes and states both meanings.
     """
-
-    def tell(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-        symbol.record.steps.dense, symbol.record.steps.turned = function, turned
-        return function
-
-    return tell
+    return tells(symbol, step="dense", turned=turned)
 
 
 def letter_matrix(m: DenseMachine, symbol: Symbol) -> np.ndarray:
     """The matrix of a primitive letter, in the axes asked for."""
     steps, arguments = symbol.record.steps, symbol.arguments
-    assert steps.dense is not None, f"no dense meaning for {symbol}"
+    if steps.dense is None:
+        raise LoweringError(
+            f"{symbol} has no matrix: its record does not tell `dense=`; pp.compile may lower it"
+        )
     link: np.ndarray = steps.dense(m, *arguments)
     if m.axes == "link" or not steps.turned:
         return link

@@ -21,9 +21,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import reduce
 from typing import Any
 
+from phipsi.algebra.alphabet import FORCE, MOTION, PAPERS, Steps
 from phipsi.algebra.node import (
     Bracket,
     Diagonal,
@@ -50,6 +52,7 @@ from phipsi.algebra.spaces import (
     POINTS,
     POSE,
     SCALAR,
+    Causality,
     Space,
     is_dense,
 )
@@ -66,8 +69,10 @@ from phipsi.lowering.program import (
     Slot,
     home_of,
 )
+from phipsi.lowering.settle import settle
 from phipsi.lowering.structure import (
     UNIT_BLOCK,
+    UNIT_ENTRY,
     UNIT_VECTOR,
     balanced,
     is_memoryless,
@@ -81,6 +86,7 @@ from phipsi.lowering.writer import NUMBER, Writer
 
 VECTOR_OF = {space: Shape(space) for space in (BODY, JOINT, POINTS, BASE, COORDINATES, POSE)}
 SQUARE = Shape(BODY, BODY, symmetric=True)
+SPATIAL = 6  # numbers of a body vector
 LONG = 20  # factors of a product that are lowered at once
 BRACKET_STEPS = {"S": "cross_force", "cross": "cross_motion", "Q": "cross_adjoint"}
 
@@ -93,6 +99,7 @@ class Lowering(Writer, ABC):
             joint space, and S_q costs nothing.
         kinds: of the free letters, what their body vectors are; see `covariance`.
         typed: of settled expressions, how the user typed them; for messages.
+        covariant: whether the origins of frames may move.
     """
 
     def __init__(
@@ -100,8 +107,10 @@ class Lowering(Writer, ABC):
         plain: bool = True,
         kinds: Mapping[Symbol, tuple[str, str]] | None = None,
         typed: Mapping[Node, Node] | None = None,
+        covariant: bool = False,
     ):
         super().__init__()
+        self.covariant = covariant
         self.plain, self.kinds, self.typed = plain, kinds or {}, typed or {}
         self._vectors: dict[Node, Slot] = {}
         self._blocks: dict[Node, Slot] = {}
@@ -117,14 +126,35 @@ class Lowering(Writer, ABC):
     # -- vectors -----------------------------------------------------------------------
 
     def vector(self, node: Node) -> Slot:
-        """The slot of a settled vector expression."""
+        """The slot of a settled vector expression.
+
+        The steps of a letter may pass what is not settled yet in front of what is.
+        """
         if node not in self._vectors:
+            ready = self._ready(node.factors[0])
+            if ready is not None:
+                rest = node.factors[1:]
+                return self.vector(reduce(compose, (*ready.factors, *rest)))
             slot = self._vectors[node] = self._vector(node)
             self.note_origin(slot, node)
             typed = self._as_typed(node)
             if isinstance(typed, Symbol) and not typed.free:
                 self.note_letter(slot, typed)
         return self.resolve(self._vectors[node])
+
+    def _ready(self, head: Node) -> Node | None:
+        """What a factor is when it is settled; None where it is."""
+        letter = head.children[0] if isinstance(head, Transpose) else head
+        match letter:
+            case Symbol():
+                own = letter.definition is None or (letter.record.kept and not letter.arguments)
+                is_ready = own and letter.record.swept is None
+            case Inverse():
+                two_sided = letter.causality is Causality.MIXED and not is_small(letter.target)
+                is_ready = letter is head and not two_sided
+            case _:
+                is_ready = letter is head or isinstance(letter, Root)
+        return None if is_ready else settle(head, self.plain)
 
     def _vector(self, node: Node) -> Slot:
         match node:
@@ -182,10 +212,7 @@ class Lowering(Writer, ABC):
             step = "own_vector_of_q" if node.varies else "own_vector"
             options = (node, self._kinds(node)[0])
             return self.emit(step, (), Shape(node.target), options, name=node.name)
-        make = node.record.steps.vector
-        if make is None:
-            raise AssertionError(f"no step for the vector {node}")
-        return _slot(make(self, node))
+        return _made(node, "vector", self, node)
 
     def _given(self, node: Symbol) -> Slot:
         space = node.target
@@ -194,8 +221,23 @@ class Lowering(Writer, ABC):
         return self.emit("given", (), Shape(held), options, domain=where, name=node.name)
 
     def _kinds(self, letter: Symbol) -> tuple[str, str]:
-        """What the body vectors of a user's letter are."""
-        return self.kinds.get(letter, ("force", "force"))
+        """What the body vectors of a user's letter are.
+
+        One that only the steps of another letter mention has no wires in the expression.
+        """
+        known, told = self.kinds.get(letter), letter.record.carries
+        if known is not None:
+            return known
+        if told is not None:
+            return told[0] or FORCE, told[1] or FORCE
+        if letter.source is letter.target is BODY and letter.record.symmetric:
+            return FORCE, MOTION
+        if self.covariant and BODY in (letter.source, letter.target):
+            raise LoweringError(
+                f"cannot lower {letter}, which the steps of another letter mention: its record "
+                "does not tell `carries=`, whether its body vectors are forces or motions"
+            )
+        return FORCE, FORCE
 
     def _held_as(self, space: Space) -> Space:
         """Where vectors of a space are kept: coordinates with the joints, if none follows."""
@@ -291,10 +333,12 @@ class Lowering(Writer, ABC):
                 raise AssertionError(f"no step for {head}")
         if letter.free and is_dense(letter.source, letter.target):
             return self._apply_dense(letter, star, rest)
-        apply = letter.record.steps.applied
-        if apply is None:
+        if letter.record.steps.applied is None:
             return self._apply_block(head, rest)
-        return _slot(apply(self, letter, star, rest))
+        slot = _made(letter, "applied", self, letter, star, rest)
+        if letter.record.alphabet is not PAPERS:
+            self.note_applied(slot, letter, star, self.vector(rest))
+        return slot
 
     def _apply_block(self, head: Node, rest: Node) -> Slot:
         """y(k) = A(k) x(k) with the block A(k) itself."""
@@ -324,9 +368,8 @@ class Lowering(Writer, ABC):
     def _apply_inverse(self, head: Inverse, rest: Node) -> Slot:
         """A^-1 x: by small blocks, by a recursion, or by a dense matrix of a small space."""
         operand = head.children[0]
-        solve = operand.record.steps.solve if isinstance(operand, Symbol) else None
-        if solve is not None:
-            return _slot(solve(self, operand, rest))
+        if isinstance(operand, Symbol) and operand.record.steps.solve is not None:
+            return _made(operand, "solve", self, operand, rest)
         if is_memoryless(operand) or operand.target is POSE:
             return self._apply_block(head, rest)
         if is_small(head.target):
@@ -392,6 +435,9 @@ class Lowering(Writer, ABC):
     def block(self, node: Node) -> Slot:
         """The slot of a memoryless operator: one block per body."""
         if node not in self._blocks:
+            ready = self._ready(node)
+            if ready is not None:
+                return self.block(ready)
             slot = self._blocks[node] = self._block(node)
             self.note_origin(slot, node)
         return self.resolve(self._blocks[node])
@@ -443,10 +489,17 @@ class Lowering(Writer, ABC):
                 options = (node, *self._kinds(node))
                 return self.emit(step, (), shape, options, name=node.name)
             case Symbol():
-                if node.record.steps.block is None:
-                    raise AssertionError(f"no step for the blocks of {node}")
-                return _slot(node.record.steps.block(self, node))
+                return self._block_letter(node)
         raise AssertionError(f"no block for {type(node).__name__}")
+
+    def _block_letter(self, letter: Symbol) -> Slot:
+        """The block that a letter tells; of bodies also that of its columns A e_j."""
+        steps = letter.record.steps
+        is_applied = steps.applied is not None and is_memoryless(letter)
+        if steps.block is not None or not is_applied or letter.source is not BODY:
+            return _made(letter, "block", self, letter)
+        columns = [self.vector(letter @ UNIT_ENTRY(j)) for j in range(SPATIAL)]
+        return self.emit("stacked", columns, block_shape(letter))
 
     def _given_block(self, letter: Symbol) -> Slot:
         """A free operator: its block at a body, joint or point, or all of it."""
@@ -462,9 +515,8 @@ class Lowering(Writer, ABC):
         if is_small(operand.target) and not is_pointwise(operand):
             options = (is_positive(operand), self._as_typed(operand))
             return self.emit("dense_inverse", (self.assemble(operand),), shape, options)
-        invert = operand.record.steps.inverse if isinstance(operand, Symbol) else None
-        if invert is not None:
-            return _slot(invert(self, operand))
+        if isinstance(operand, Symbol) and operand.record.steps.inverse is not None:
+            return _made(operand, "inverse", self, operand)
         step = "symmetric_inverse" if is_positive(operand) else "general_inverse"
         return self.emit(step, (self.block(operand),), shape, (self._as_typed(operand),))
 
@@ -504,7 +556,20 @@ def block_shape(node: Node) -> Shape:
     return Shape(node.target, node.source, is_symmetric(node))
 
 
-def _slot(made: Any) -> Slot:
-    """What the steps of a letter made."""
-    assert isinstance(made, Slot)
+def _made(letter: Symbol, fact: str, *arguments: Any) -> Slot:
+    """What the steps of a letter make; LoweringError where its record does not tell them."""
+    make = getattr(letter.record.steps, fact)
+    if make is None:
+        told = [x.name for x in fields(Steps) if callable(getattr(letter.record.steps, x.name))]
+        raise LoweringError(
+            f"cannot lower {letter}: its record does not tell `{fact}=`, which this expression "
+            f"needs; it tells {', '.join(f'`{x}=`' for x in told) or 'no step'}. "
+            "pp.as_matrix evaluates what tells `dense=`"
+        )
+    made = make(*arguments)
+    if not isinstance(made, Slot):
+        raise LoweringError(
+            f"cannot lower {letter}: its `{fact}=` returned {made!r}; expected a slot, as "
+            "low.vector(...), low.block(...) or low.emit(...) returns"
+        )
     return made

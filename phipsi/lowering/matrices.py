@@ -519,11 +519,6 @@ def _own_part(atom: Node) -> Node:
 def _meeting_diagonal(low: MatrixLowering, word: Word) -> Slot | None:
     """Block (k, k) of l Phi* m Psi r: l* Y r at k, or Y of the parent carried out to k."""
     core = word.atoms
-    if any(is_step(x) and x != op.E_phi for x in (*core, *map(starred, core))):
-        raise LoweringError(
-            f"cannot take the blocks of `{product(core)}` in O(N): only E_phi carries blocks; "
-            "pp.as_matrix evaluates it densely"
-        )
     first = max(i for i, x in enumerate(core) if is_anticausal(x)) + 1
     last = min(i for i, x in enumerate(core) if is_causal(x))
     outer = tuple(starred(x) for x in reversed(core[:first]))
@@ -553,13 +548,14 @@ def _meeting_diagonal(low: MatrixLowering, word: Word) -> Slot | None:
 
 def _pulled(low: MatrixLowering, Y: Slot, strings: Sequence[Sequence[Node]]) -> Slot:
     """l* Y(p) r for l and r with one step each."""
-    before, after = [], []
+    before, steps, after = [], [], []
     for string in strings:
         place = next(i for i, x in enumerate(string) if is_step(x))
         before.append(product(string[:place]))
+        steps.append(string[place])
         after.append(product(string[place + 1 :]))
     Y = _bordered(low, starred(before[0]), Y, before[1])
-    Y = recursions.pull_block(low, Y)
+    Y = recursions.carry_back(low, steps[0], Y, steps[1])
     return _bordered(low, starred(after[0]), Y, after[1])
 
 

@@ -19,23 +19,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.families import Family, family_of
+from phipsi.algebra.families import Family, bare, family_of
 from phipsi.algebra.node import (
     Diagonal,
     Identity,
-    Inverse,
     Node,
     Symbol,
     add,
     scale,
 )
-from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POSE, SCALAR, Causality, Space
 from phipsi.algebra.stars import starred
 from phipsi.errors import PhipsiError
 from phipsi.lowering.program import FRAME, Effect, Origin, Slot, Statement
-from phipsi.lowering.settle import known_propagator
-from phipsi.lowering.structure import INNER, P_PLUS
+from phipsi.lowering.structure import is_internal, propagator
 from phipsi.lowering.visitor import FORMULAS
 
 
@@ -74,16 +71,6 @@ def rewrite(node: Node, replace: Callable[[Node], Node | None], memo: dict[Node,
     return memo[node]
 
 
-def propagator(step: Node) -> Node:
-    """(I - E)^-1, by its letter where it has one."""
-    return known_propagator(Inverse(add(Identity(BODY), -step)))
-
-
-def composite_of(E: Node, W: Node, F: Node) -> Node:
-    """R = W + blockdiag(E R F*), solved: blockdiag((I - E)^-1 W (I - F)^-*)."""
-    return Diagonal(propagator(E) @ W @ starred(propagator(F)))
-
-
 def upsilon_of(E: Node | None, W: Node, F: Node | None) -> Node:
     """Y = W + blockdiag(E* Y F), solved: blockdiag((I - E)^-* W (I - F)^-1)."""
     if E is None or F is None:
@@ -94,53 +81,27 @@ def upsilon_of(E: Node | None, W: Node, F: Node | None) -> Node:
     return Diagonal(starred(propagator(E)) @ W @ propagator(F))
 
 
-ARTICULATED = {letter.name: letter for letter in (op.P, op.D, op.G, op.tau_bar)}
+def _publish(solutions: Mapping[Node, Node], memo: dict[Node, Node]) -> Callable[[Any], Any]:
+    """What makes of an expression, or a family, of the lowering one of the algebra."""
 
-
-def is_internal(letter: Node) -> bool:
-    """Whether a letter is one that only the lowering knows; a user's may have the same name."""
-    return isinstance(letter, Symbol) and letter.record.alphabet is INNER
-
-
-def _publish(solutions: Mapping[Node, Node], memo: dict[Node, Node]) -> Callable[[Node], Node]:
-    """What makes of an expression of the lowering one of the algebra."""
-
-    def public(node: Node) -> Node:
-        return rewrite(node, replace, memo)
+    def public(x: Any) -> Any:
+        if isinstance(x, Family):
+            N = None if x.N is None else public(x.N)
+            return Family(public(x.L), public(x.E), public(x.W), N)
+        return rewrite(x, replace, memo)
 
     def replace(node: Node) -> Node | None:
         if node in solutions:
-            return public(solutions[node])
-        if not isinstance(node, Symbol) or isinstance(node, MachineLetter):
+            found: Node = public(solutions[node])
+            return found
+        if not isinstance(node, Symbol):
             return None
-        if node.free or node.definition is not None:
-            return None
-        if node.arguments and isinstance(node.arguments[0], Family):
-            family = node.arguments[0]
-            N = None if family.N is None else public(family.N)
-            other = Family(public(family.L), public(family.E), public(family.W), N)
-            if node.record is P_PLUS.record:
-                return other.letter(op.tau_bar) @ other.letter(op.P)
-            return other.letter(ARTICULATED[node.name])
-        if node.record.alphabet is not INNER:
-            return None
-        match node.name, node.arguments:
-            case "unit", _:
-                return Identity(node.target)
-            case "unit_vector", (j,):
-                return Symbol(f"e_{j + 1}", SCALAR, node.target, free=True)
-            case "P_plus", _:
-                return op.tau_bar @ op.P
-            case "composite", (E, W, F):
-                return composite_of(E, public(W), F)
-            case "carried", (E, W, F):
-                return Diagonal(E @ public(W) @ starred(F))
-            case "carried_to_base", (W,):
-                return op.E.T @ public(W) @ op.E
-            case "loaded", (B, A):
-                return B @ public(A) @ B.T
-            case "axis", _:
+        if is_internal(node):
+            if node.record.stands_for is None:
                 raise NoOriginError(node.name)
+            return node.record.stands_for(node, public)
+        if node.definition is None and node.arguments and isinstance(node.arguments[0], Family):
+            return public(node.arguments[0]).letter(bare(node))
         return None
 
     return public
@@ -229,15 +190,18 @@ def fitted(node: Node | None, slot: Slot) -> Node:
     if node.target is not target or node.source is not source:
         raise NoOriginError(f"{node} does not fit {slot}")
     is_block = slot.domain.kind == "body" and source is not SCALAR
-    if is_block and slot.shape.rows != "transform" and not _is_memoryless(node):
+    if is_block and slot.shape.rows not in BETWEEN and not _is_memoryless(node):
         return Diagonal(node)
     return node
+
+
+BETWEEN = ("transform", "inboard")  # rows of what a body holds of the way to its parent
 
 
 def spaces_of(slot: Slot) -> tuple[Space, Space]:
     """Between which spaces the origin of a slot maps."""
     rows, columns = slot.shape.rows, slot.shape.columns
-    if rows in (10, "transform"):
+    if rows in (10, "transform", "inboard"):
         return BODY, BODY
     if slot.shape == FRAME:
         return POSE, SCALAR

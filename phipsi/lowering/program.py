@@ -236,10 +236,13 @@ class Origin:
     Args:
         expression: of the letters that have steps.
         letter: that was typed for it, or that it is; None if it is none.
+        applied: where it is a letter times a vector, and other letters' steps compute that: the
+            letter, whether it is starred, and the slot of the vector.
     """
 
     expression: Node
     letter: Symbol | None = None
+    applied: tuple[Symbol, bool, Slot] | None = None
 
     @property
     def shortest(self) -> Node:

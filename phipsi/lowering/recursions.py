@@ -8,7 +8,7 @@ Y     base_to_tip   Upsilon, Y = W + blockdiag(E* Y F)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import Family
@@ -16,13 +16,20 @@ from phipsi.algebra.node import Identity, Node, Sum, Symbol, Transpose, scale
 from phipsi.algebra.rewriting.normal import joined, number_and_factors
 from phipsi.algebra.spaces import BODY, JOINT
 from phipsi.algebra.stars import starred
-from phipsi.errors import LoweringError
-from phipsi.lowering.lower import SQUARE, Lowering
-from phipsi.lowering.origins import composite_of, upsilon_of
+from phipsi.lowering.lower import SPATIAL, SQUARE, Lowering
+from phipsi.lowering.origins import upsilon_of
 from phipsi.lowering.program import FRAME, At, Effect, Read, Shape, Slot
-from phipsi.lowering.structure import STEPS, is_positive, is_symmetric
+from phipsi.lowering.settle import settle
+from phipsi.lowering.structure import (
+    UNIT_ENTRY,
+    composite_of,
+    is_one_step,
+    is_positive,
+    is_symmetric,
+)
 
 RIGID = Shape(10)  # mass, first moment, rotational inertia
+INBOARD = Shape("inboard", BODY)  # from a body to its parent
 
 
 # -- what every body has -----------------------------------------------------------------
@@ -105,7 +112,7 @@ def upsilon(low: Lowering, E: Node | None, W: Node, F: Node | None) -> Slot:
     shape = Shape(BODY, BODY, E == F and is_symmetric(W))
     Y, is_new = low.promise(("upsilon", E, W, F), "Y", shape)
     if is_new:
-        carried, options = _carry_back(low, E, Y, F), (shape.symmetric,)
+        carried, options = carry_back(low, E, Y, F), (shape.symmetric,)
         made = low.emit("add_blocks", (carried, low.block(W)), shape, options, name="Y")
         Y = low.define(Y, made)
         low.note_origin(Y, upsilon_of(E, W, F), first=True)
@@ -116,36 +123,43 @@ def upsilon(low: Lowering, E: Node | None, W: Node, F: Node | None) -> Slot:
 
 
 def carry(low: Lowering, E: Node, W: Slot, F: Node) -> Slot:
-    """blockdiag(E W F*) of one-step operators: pushed to the parent."""
-    (before, way, after), (left, other, right) = _parts(E), _parts(F)
-    symmetric = E == F and W.shape.symmetric
-    W = _between(low, after, W, right, symmetric)
-    step = {("E_phi", "E_phi"): "carry" if symmetric else "carry_any"}.get((way, other))
-    if step is None and way == other == "S":
-        step = "turn_carry_any"
-    if step is None:
-        raise LoweringError(
-            f"cannot carry a block by `{E}` on one side and `{F}` on the other; "
-            "pp.as_matrix evaluates it densely"
-        )
-    shape = Shape(BODY, BODY, symmetric)
-    W = low.emit(step, (transform(low), W), shape, effect=Effect.PUSH)
-    return _between(low, before, W, left, symmetric)
+    """blockdiag(E W F*) of one-step operators: pushed to the parent.
+
+    A letter may know a quick way for W between itself and its star, as E_phi does; any other
+    E and F are multiplied as blocks.
+    """
+    symmetric, shape = E == F and W.shape.symmetric, Shape(BODY, BODY, E == F and W.shape.symmetric)
+    one, other = _parts(E), _parts(F)
+    if one is not None and other is not None and one.step == other.step:
+        quick = one.step.record.steps.carry
+        if quick is not None:
+            W = quick(low, _between(low, one.after, W, other.after, symmetric))
+            return _between(low, one.before, W, other.before, symmetric)
+    A = inboard(low, E)
+    if symmetric:
+        return low.emit("carry_by", (A, W), shape, effect=Effect.PUSH)
+    return low.emit("carry_by_both", (A, W, inboard(low, F)), shape, effect=Effect.PUSH)
 
 
-def _carry_back(low: Lowering, E: Node, W: Slot, F: Node) -> Slot:
+def carry_back(low: Lowering, E: Node, W: Slot, F: Node) -> Slot:
     """blockdiag(E* W F) of one-step operators: pulled from the parent."""
-    (before, way, after), (left, other, right) = _parts(E), _parts(F)
-    if (way, other) != ("E_phi", "E_phi") or before or left:
-        raise LoweringError(
-            f"cannot carry a block outward by `{E}` and `{F}`; pp.as_matrix evaluates it densely"
-        )
-    symmetric = E == F and W.shape.symmetric
-    step = "carry_back" if symmetric else "carry_back_any"
-    shape = Shape(BODY, BODY, symmetric)
-    W = low.emit(step, (transform(low), Read(W, At.PARENT)), shape)
-    stars = [tuple(starred(x) for x in reversed(side)) for side in (after, right)]
-    return _between(low, stars[0], W, stars[1], symmetric)
+    symmetric, shape = E == F and W.shape.symmetric, Shape(BODY, BODY, E == F and W.shape.symmetric)
+    one, other = _parts(E), _parts(F)
+    if one is not None and other is not None and one.step == other.step:
+        quick = one.step.record.steps.carry_back
+        if quick is not None and not one.before and not other.before:
+            stars = [tuple(starred(x) for x in reversed(y.after)) for y in (one, other)]
+            return _between(low, stars[0], quick(low, W), stars[1], symmetric)
+    A, of_parent = inboard(low, E), Read(W, At.PARENT)
+    if symmetric:
+        return low.emit("carry_back_by", (A, of_parent), shape)
+    return low.emit("carry_back_by_both", (A, of_parent, inboard(low, F)), shape)
+
+
+def inboard(low: Lowering, E: Node) -> Slot:
+    """The block of a one-step operator at (p(k), k): its rows are E* e_j, e_j at every body."""
+    rows = [low.vector(settle(starred(E)) @ UNIT_ENTRY(j)) for j in range(SPATIAL)]
+    return low.emit("inboard_block", rows, INBOARD, (E,))
 
 
 def _between(
@@ -245,22 +259,24 @@ def relieved(low: Lowering, family: Family) -> Slot:
     return P_plus
 
 
-def pull_block(low: Lowering, W: Slot) -> Slot:
-    """phi* W phi of the parent's W."""
-    shape = Shape(BODY, BODY, W.shape.symmetric)
-    step = "carry_back" if shape.symmetric else "carry_back_any"
-    return low.emit(step, (transform(low), Read(W, At.PARENT)), shape)
+@dataclass(frozen=True)
+class _Parts:
+    """A one-step operator A @ E @ B: what is before its step, the step, and what is after."""
+
+    before: tuple[Node, ...]
+    step: Symbol
+    after: tuple[Node, ...]
 
 
-def _parts(E: Node) -> tuple[tuple[Node, ...], str, tuple[Node, ...]]:
-    """A one-step operator A @ E_phi @ B as what is before, the step, and what is after."""
+def _parts(E: Node) -> _Parts | None:
+    """A one-step operator by its parts; None for a sum of several."""
     number, factors = number_and_factors(E)
-    place = next((i for i, x in enumerate(factors) if x in STEPS), None)
+    place = next((i for i, x in enumerate(factors) if is_one_step(x)), None)
     if isinstance(E, Sum) or place is None:
-        raise LoweringError(f"`{E}` moves by more than one kind of step; pp.as_matrix is dense")
+        return None
     before, after = factors[:place], factors[place + 1 :]
     step = factors[place]
     assert isinstance(step, Symbol)
     if number != 1:
         after = (scale(number, after[0] if after else Identity(BODY)), *after[1:])
-    return before, step.name, after
+    return _Parts(before, step, after)

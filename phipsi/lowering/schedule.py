@@ -239,7 +239,7 @@ def _stored(statement: Statement) -> int:
     return nominal_size(slot.shape)
 
 
-NOMINAL = {"q": 1, "transform": 2, BODY: 6, POSE: 16}
+NOMINAL = {"q": 1, "transform": 2, "inboard": 6, BODY: 6, POSE: 16}
 
 
 def nominal_size(shape: Shape) -> int:

@@ -52,6 +52,7 @@ from phipsi.lowering.structure import (
     is_pointwise,
     is_small,
     is_symmetric,
+    known_propagator,
     load_points,
     step_of,
 )
@@ -237,16 +238,6 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
             "operator is; pp.as_matrix inverts it densely"
         )
     return settle(inverse_of(family), plain)
-
-
-def known_propagator(propagator: Node) -> Node:
-    """phi or psi, or a star of these, if that is what an inverse is."""
-    for letter in (op.phi, op.psi):
-        if step_of(propagator) == step_of(letter):
-            return letter
-        if step_of(starred(propagator)) == step_of(letter):
-            return starred(letter)
-    return propagator
 
 
 WHITENED = settle(op.I - op.H @ op.psi @ op.K)

@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
+from phipsi.algebra.alphabet import PAPERS
+from phipsi.algebra.node import Symbol
 from phipsi.lowering.program import At, Effect, Loop, Program, Slot, Statement
 from phipsi.lowering.visitor import FORMULAS
 
@@ -75,9 +77,14 @@ def _formula(statement: Statement, arguments: list[str]) -> str:
     if not any(formula.count(i) for i in range(len(arguments))):  # a letter, or nothing
         return f"{statement.step}({', '.join(arguments)})"
     text = re.sub(r"(\w+)\.inv", r"inv(\1)", formula.text).replace(".T", "*")
-    text = _NAME.sub(lambda x: names.get(x[0], LETTERS.get(x[0], x[0])), text)
+    text = _NAME.sub(lambda x: names.get(x[0], _element(x[0])), text)
     return text.replace("H**", "H")
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-LETTERS = {"E_phi": "phi"}  # one step of phi: phi(p(k),k)
+
+
+def _element(name: str) -> str:
+    """What the block of a letter is called at a body: that of E_phi is phi(p(k),k)."""
+    letter = PAPERS.letters.get(name)
+    return letter.record.element or name if isinstance(letter, Symbol) else name

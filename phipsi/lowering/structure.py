@@ -6,11 +6,13 @@ All of it is read off settled expressions; nothing is computed, and no machine i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
+from typing import Any
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.alphabet import FORCE, MOTION, Alphabet
+from phipsi.algebra.families import family_of
 from phipsi.algebra.node import (
     Diagonal,
     Identity,
@@ -31,6 +33,7 @@ from phipsi.algebra.stars import starred
 
 # -- letters that only the lowering knows; what they compute is in `vocabulary` ----------
 
+Public = Callable[[Any], Any]  # makes an expression, or a family, one of the algebra alone
 INNER = Alphabet("lowering", __name__)
 _inner = partial(primitive, alphabet=INNER)
 
@@ -51,14 +54,93 @@ def _spelling(letter: Symbol) -> tuple[str, Space, Space]:
     return letter.name, letter.source, letter.target
 
 
-P_PLUS = _inner("P_plus", BODY, BODY, symmetric=True, carries=(FORCE, MOTION))  # tau_bar P
-COMPOSITE = _inner("composite", BODY, BODY, of="E, W, F", star=_turned)  # W + blockdiag(E R F*)
-CARRIED = _inner("carried", BODY, BODY, of="E, W, F", star=_turned)  # blockdiag(E W F*)
-CARRIED_TO_BASE = _inner("carried_to_base", BASE, BASE, of="W", star=_inside)  # E* W E
-LOADED = _inner("loaded", BODY, BODY, of="B, A", star=_inside)  # B A B*; see `load_points`
+def _relieved(letter: Symbol, public: Public) -> Node:
+    family = public(family_of(letter))
+    return family.letter(op.tau_bar) @ family.letter(op.P)
+
+
+def _composite(letter: Symbol, public: Public) -> Node:
+    E, W, F = letter.arguments
+    return composite_of(E, public(W), F)
+
+
+def _carried(letter: Symbol, public: Public) -> Node:
+    E, W, F = letter.arguments
+    return Diagonal(E @ public(W) @ starred(F))
+
+
+def _carried_to_base(letter: Symbol, public: Public) -> Node:
+    return op.E.T @ public(letter.arguments[0]) @ op.E
+
+
+def _loaded(letter: Symbol, public: Public) -> Node:
+    B, A = letter.arguments
+    return B @ public(A) @ B.T
+
+
+def _unit_vector(letter: Symbol, public: Public) -> Node:
+    return Symbol(f"e_{letter.arguments[0] + 1}", SCALAR, letter.target, free=True)
+
+
+P_PLUS = _inner(  # tau_bar P
+    "P_plus",
+    BODY,
+    BODY,
+    symmetric=True,
+    carries=(FORCE, MOTION),
+    stands_for=_relieved,
+    mechanics="articulated inertia as felt through the free joint: tau_bar P",
+    estimation="covariance of the state's error, after joint k was measured",
+    elsewhere=(
+        "the same, as felt through what gives way at joint k",
+        "covariance of the state's error, after its measurement at k",
+    ),
+)
+COMPOSITE = _inner(  # W + blockdiag(E R F*)
+    "composite", BODY, BODY, of="E, W, F", star=_turned, stands_for=_composite
+)
+CARRIED = _inner(  # blockdiag(E W F*)
+    "carried", BODY, BODY, of="E, W, F", star=_turned, stands_for=_carried
+)
+CARRIED_TO_BASE = _inner(  # E* W E
+    "carried_to_base", BASE, BASE, of="W", star=_inside, stands_for=_carried_to_base
+)
+LOADED = _inner(  # B A B*; see `load_points`
+    "loaded", BODY, BODY, of="B, A", star=_inside, stands_for=_loaded
+)
 AXIS = _inner("axis", SCALAR, BODY, of="i, a", carries=(MOTION, None))  # H*(i) e_a at body i
-UNIT_BLOCK = _inner("unit", SCALAR, BODY, of="columns")  # I where each column starts
-UNIT_VECTOR = _inner("unit_vector", SCALAR, SCALAR, of="j")  # e_j of a space of the user's
+UNIT_BLOCK = _inner(  # I where each column starts
+    "unit", SCALAR, BODY, of="columns", stands_for=lambda letter, public: Identity(letter.target)
+)
+UNIT_VECTOR = _inner(  # e_j of a space of the user's
+    "unit_vector", SCALAR, SCALAR, of="j", stands_for=_unit_vector
+)
+UNIT_ENTRY = _inner("unit_entry", SCALAR, BODY, of="j")  # e_j at every body, in its own axes
+
+
+def is_internal(letter: Node) -> bool:
+    """Whether a letter is one that only the lowering knows; a user's may have the same name."""
+    return isinstance(letter, Symbol) and letter.record.alphabet is INNER
+
+
+def composite_of(E: Node, W: Node, F: Node) -> Node:
+    """R = W + blockdiag(E R F*), solved: blockdiag((I - E)^-1 W (I - F)^-*)."""
+    return Diagonal(propagator(E) @ W @ starred(propagator(F)))
+
+
+def propagator(step: Node) -> Node:
+    """(I - E)^-1, by its letter where it has one."""
+    return known_propagator(Inverse(add(Identity(BODY), -step)))
+
+
+def known_propagator(propagator: Node) -> Node:
+    """phi or psi, or a star of these, if that is what an inverse is."""
+    for letter in (op.phi, op.psi):
+        if step_of(propagator) == step_of(letter):
+            return letter
+        if step_of(starred(propagator)) == step_of(letter):
+            return starred(letter)
+    return propagator
 
 
 # -- what an expression is -------------------------------------------------------------
@@ -149,14 +231,16 @@ def step_of(propagator: Node) -> Node | None:
         return None
     N = reduce(add, (-x for x in rest))
     terms = [number_and_factors(term)[1] for term in N.terms]
-    if any(sum(x in STEPS for x in factors) != 1 for factors in terms):
+    if any(sum(map(is_one_step, factors)) != 1 for factors in terms):
         return None
-    if any(x not in STEPS and not is_memoryless(x) for factors in terms for x in factors):
+    if any(not is_one_step(x) and not is_memoryless(x) for factors in terms for x in factors):
         return None
     return N
 
 
-STEPS = (op.E_phi, op.S)  # one body inward
+def is_one_step(node: Node) -> bool:
+    """Whether a letter goes from each body to its parent, as E_phi does."""
+    return isinstance(node, Symbol) and node.record.one_step
 
 
 # -- points and other small spaces -----------------------------------------------------

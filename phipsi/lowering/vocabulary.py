@@ -1,20 +1,17 @@
 """What each letter of the algebra does to a vector, and its blocks, as statements.
 
 The dense meaning of the same letters is in `letters.py`; tests hold the two
-against each other. Both tell the letter's record, `algebra.alphabet.Steps`:
-
-    vector      the slot of a letter that is a vector
-    applied     A @ x or A* @ x
-    block       A(k) itself, for memoryless letters
+against each other. Both tell the letter's record by `algebra.alphabet.tells`; what each step
+is stands in `Steps` there. Letters of other families tell theirs in the call that makes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
 
 from phipsi.algebra import elements
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import tells
 from phipsi.algebra.families import family_of
 from phipsi.algebra.node import Bracket, Node, Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR
@@ -45,50 +42,18 @@ from phipsi.lowering.structure import (
     LOADED,
     P_PLUS,
     UNIT_BLOCK,
+    UNIT_ENTRY,
     UNIT_VECTOR,
     is_symmetric,
 )
 from phipsi.lowering.writer import NUMBER
 
-F = TypeVar("F", bound=Callable)
-
 ARROW = Shape(BODY, JOINT)  # of H*, G and the like
 
 
-def vector(*letters: Symbol) -> Callable[[F], F]:
-    """The slot of a vector letter."""
-    return _tell("vector", letters)
-
-
-def applied(*letters: Symbol) -> Callable[[F], F]:
-    """A @ x, or A* @ x if `star`."""
-    return _tell("applied", letters)
-
-
-def block(*letters: Symbol) -> Callable[[F], F]:
-    """The blocks of a memoryless letter."""
-    return _tell("block", letters)
-
-
-def inverse(*letters: Symbol) -> Callable[[F], F]:
-    """The inverse blocks of a memoryless letter."""
-    return _tell("inverse", letters)
-
-
-def solved(*letters: Symbol) -> Callable[[F], F]:
-    """A^-1 @ x of a memoryless letter."""
-    return _tell("solve", letters)
-
-
-def _tell(step: str, letters: tuple[Symbol, ...]) -> Callable[[F], F]:
-    """Have records of letters know a step."""
-
-    def tell(function: F) -> F:
-        for letter in letters:
-            setattr(letter.record.steps, step, function)
-        return function
-
-    return tell
+vector, applied, block = (partial(tells, step=x) for x in ("vector", "applied", "block"))
+inverse, solved = partial(tells, step="inverse"), partial(tells, step="solve")
+carried, carried_back = partial(tells, step="carry"), partial(tells, step="carry_back")
 
 
 # -- the machine -----------------------------------------------------------------------
@@ -171,6 +136,31 @@ def _move(low: Lowering, star: bool, rest: Node, push: str, pull: str) -> Slot:
     if star:
         return low.emit(pull, (X, Read(x, At.PARENT)), VECTOR_OF[BODY], domain=x.domain)
     return low.emit(push, (X, x), VECTOR_OF[BODY], effect=Effect.PUSH)
+
+
+@carried(op.E_phi)
+def _(low: Lowering, W: Slot) -> Slot:
+    """phi(p,k) W phi*(p,k), by the two screws of phi(p,k)."""
+    step, shape = (
+        "carry" if W.shape.symmetric else "carry_any",
+        Shape(BODY, BODY, W.shape.symmetric),
+    )
+    return low.emit(step, (recursions.transform(low), W), shape, effect=Effect.PUSH)
+
+
+@carried_back(op.E_phi)
+def _(low: Lowering, W: Slot) -> Slot:
+    """phi*(p,k) W phi(p,k) of the parent's W."""
+    step = "carry_back" if W.shape.symmetric else "carry_back_any"
+    shape = Shape(BODY, BODY, W.shape.symmetric)
+    return low.emit(step, (recursions.transform(low), Read(W, At.PARENT)), shape)
+
+
+@carried(op.S)
+def _(low: Lowering, W: Slot) -> Slot:
+    """The turn of W into the axes of the parent."""
+    shape = Shape(BODY, BODY, W.shape.symmetric)
+    return low.emit("turn_carry_any", (recursions.transform(low), W), shape, effect=Effect.PUSH)
 
 
 @applied(op.phi)
@@ -466,6 +456,12 @@ def _(low: Lowering, letter: Symbol) -> Slot:
     """e_j of a space of the user's."""
     options = (letter.target, *letter.arguments)
     return low.emit(UNIT_VECTOR.name, (), Shape(letter.target), options, domain=WORLD)
+
+
+@vector(UNIT_ENTRY)
+def _(low: Lowering, letter: Symbol) -> Slot:
+    """e_j at every body."""
+    return low.emit(UNIT_ENTRY.name, (), VECTOR_OF[BODY], letter.arguments)
 
 
 @vector(UNIT_BLOCK)

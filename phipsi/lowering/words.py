@@ -41,9 +41,9 @@ from phipsi.lowering.structure import (
     CARRIED,
     CARRIED_TO_BASE,
     COMPOSITE,
-    STEPS,
     find_cut,
     is_memoryless,
+    is_one_step,
     load_points,
     step_of,
 )
@@ -156,7 +156,7 @@ def _at_points(node: Node) -> bool:
 
 def is_step(atom: Node) -> bool:
     """Whether an atom moves one body inward."""
-    return atom in STEPS or atom == starred(op.E)
+    return is_one_step(atom) or atom == starred(op.E)
 
 
 def is_propagator(atom: Node) -> bool:

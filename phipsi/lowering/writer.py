@@ -42,6 +42,7 @@ class Writer:
         self._letters: dict[Slot, Symbol] = {}  # that slots are
         self._origins: dict[Slot, list[Node]] = {}  # for which expressions slots were made
         self._solutions: dict[Node, Node] = {}  # what the unknowns of recursions are
+        self._applied: dict[Slot, tuple[Symbol, bool, Slot]] = {}  # letters, by others' steps
         self._alias: dict[Slot, Slot] = {}
         self._sums: dict[Slot, dict[Slot, float]] = {}  # what each sum adds up, with signs
 
@@ -57,7 +58,7 @@ class Writer:
     ) -> Slot:
         """The slot of step(arguments), made once; its domain follows from the arguments."""
         reads = tuple(x if isinstance(x, Read) else Read(x) for x in arguments)
-        reads = tuple(Read(self.resolve(x.slot), x.at) for x in reads)
+        reads = tuple(self._nearest(Read(self.resolve(x.slot), x.at)) for x in reads)
         reads = self._at_one_list(reads, domain)
         domains = [x.slot.domain for x in reads if x.at is At.OWN]
         if domain is not None or not domains:
@@ -74,6 +75,12 @@ class Writer:
             self._makers[slot] = statement
             self.statements.append(statement)
         return self._made[key]
+
+    def _nearest(self, read: Read) -> Read:
+        """What is the same at every body, read at the body itself: it is there in any loop."""
+        maker = self._makers.get(read.slot)
+        alike = read.at is At.PARENT and maker is not None and maker.step == "unit_entry"
+        return Read(read.slot) if alike else read
 
     def _at_one_list(self, reads: tuple[Read, ...], domain: Domain | None) -> tuple[Read, ...]:
         """Vectors at different lists of points, all at one of them: the e-th point is the e-th."""
@@ -154,13 +161,23 @@ class Writer:
         noted = self._origins.setdefault(self.resolve(slot), [])
         noted.insert(0 if first else len(noted), expression)
 
+    def note_applied(self, slot: Slot, letter: Symbol, star: bool, x: Slot) -> None:
+        """A slot is a letter, or its star, times a vector; steps of other letters compute it."""
+        self._applied.setdefault(self.resolve(slot), (letter, star, x))
+
     def origins(self, statements: Sequence[Statement]) -> dict[Slot, Origin]:
         """Of the slots of finished statements, what they are the value of."""
         noted: dict[int, list[Node]] = {}
         for slot, expressions in self._origins.items():
             noted.setdefault(self.resolve(slot).number, []).extend(expressions)
         letters = {slot.number: letter for slot, letter in self._final_letters().items()}
-        return find_origins(statements, noted, letters, self._solutions)
+        found = find_origins(statements, noted, letters, self._solutions)
+        by_number = {slot.number: slot for slot in found}
+        for slot, (letter, star, x) in self._applied.items():
+            made, of = (by_number.get(self.resolve(y).number) for y in (slot, x))
+            if made is not None and of is not None and made != of:
+                found[made] = replace(found[made], applied=(letter, star, of))
+        return found
 
     def _final_letters(self) -> dict[Slot, Symbol]:
         return {self.resolve(slot): letter for slot, letter in self._letters.items()}

@@ -115,6 +115,7 @@ class Law:
             in it: they are vectors of the space that fits, of joint space before coordinate
             space, or numbers.
         notation: of the paper in which a text is read, as for `pp.parse`.
+        alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
         values: of its free letters, by name: numbers as `pp.compile` takes them, with a batch as
             all numbers of a simulation may have; `EachStep` of them, one for each step; a
             function of t, asked at the beginning of each step, by "dopri" at every stage; of a
@@ -139,10 +140,11 @@ class Law:
         *,
         symbols: Symbols = (),
         notation: str | None = None,
+        alphabet: str | None = None,
         **values: Any,
     ):
         try:
-            node = _read(expression, values, symbols, notation)
+            node = _read(expression, values, symbols, notation, alphabet)
         except (InputError, SpaceError) as error:
             raise type(error)(f"control: {error}") from None
         self.expression, self.values = _checked(node, values), values
@@ -288,7 +290,11 @@ class ComputedTorque(Law):
 
 
 def _read(
-    given: Node | str, values: Mapping[str, Any], symbols: Symbols, notation: str | None
+    given: Node | str,
+    values: Mapping[str, Any],
+    symbols: Symbols,
+    notation: str | None,
+    alphabet: str | None,
 ) -> Node:
     """The expression of a law; of a text, letters that only have values by what fits.
 
@@ -298,7 +304,7 @@ def _read(
     """
     if not isinstance(given, str):
         return as_expression("expression", given)
-    names = Names(symbols, notation=notation)
+    names = Names(symbols, alphabet, notation)
     own = [x for x in values if not getattr(names.known(x), "free", False)]
     choices = [[vector(x, space) for space in _likely_spaces(values[x])] for x in own]
     if prod(map(len, choices)) > MOST_READINGS:
@@ -306,7 +312,8 @@ def _read(
     fitting, refusal = [], None
     for letters in product(*choices):
         try:
-            node = parse(given, names.own | {x.name: x for x in letters}, notation)
+            own_and_given = names.own | {x.name: x for x in letters}
+            node = parse(given, own_and_given, notation, alphabet=alphabet)
             fitting.append((node, letters))
         except SpaceError as error:
             refusal = refusal or error

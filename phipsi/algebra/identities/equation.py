@@ -181,6 +181,7 @@ def add_identity(
     *,
     symbols: Symbols = (),
     notation: str | None = None,
+    alphabet: str | None = None,
 ) -> Equation:
     """Make an equation known, for `derive` and `compile`; one of yours of that name gives way.
 
@@ -197,6 +198,7 @@ def add_identity(
             anything of the kind.
         symbols: your own letters in texts, as for `pp.parse`; variables need not be in it.
         notation: of the paper in which texts are read, as for `pp.parse`.
+        alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
 
     Returns:
         The equation.
@@ -215,7 +217,10 @@ def add_identity(
             f"{IDENTITIES[name]}; choose another name"
         )
     own = _own_letters(symbols, variables)
-    left, right = (as_expression(name, x, own, notation, is_open=True) for x in (left, right))
+    left, right = (
+        as_expression(name, x, own, notation, is_open=True, alphabet=alphabet)
+        for x in (left, right)
+    )
     for text, what in ((source, "source"), (meaning, "meaning")):
         if not isinstance(text, str):
             raise InputError(f"{name}: expected a text as {what}, got {type(text).__name__}")

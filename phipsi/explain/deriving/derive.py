@@ -48,6 +48,7 @@ def derive(
     bound: int = BOUND,
     symbols: Symbols = (),
     notation: str | None = None,
+    alphabet: str | None = None,
 ) -> Derivation:
     """The cheapest expression that means the same, and the steps to it.
 
@@ -66,6 +67,7 @@ def derive(
         bound: how many expressions are rewritten at most, from either end where there is a goal.
         symbols: your own letters in texts, as for `pp.parse`.
         notation: of the paper in which texts are read, as for `pp.parse`.
+        alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
 
     Returns:
         A `Derivation`: `.result`, `.steps`, `.before` and `.after` for the costs, `.latex()`,
@@ -84,8 +86,8 @@ def derive(
     >>> found.check().ok
     True
     """
-    start = as_expression("derive", expression, symbols, notation)
-    goal = None if to is None else as_expression("to", to, symbols, notation)
+    start = as_expression("derive", expression, symbols, notation, alphabet=alphabet)
+    goal = None if to is None else as_expression("to", to, symbols, notation, alphabet=alphabet)
     wanted, barred = _asked(using, without)
     if isinstance(bound, bool) or not isinstance(bound, int) or bound < 1:
         raise InputError(f"bound: expected a whole number above 0, got {bound!r}")

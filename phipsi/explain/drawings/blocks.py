@@ -47,6 +47,7 @@ def draw_blocks(
     factors: bool = False,
     symbols: Symbols = (),
     notation: str | None = None,
+    alphabet: str | None = None,
     **values: Any,
 ) -> Drawing:
     """The blocks of an operator on a machine: a matrix, coloured by where its blocks carry.
@@ -71,6 +72,7 @@ def draw_blocks(
             product, the terms of a sum, the definition of a letter.
         symbols: your own letters in a text, as for `pp.parse`.
         notation: of the paper in which a text is read, as for `pp.parse`.
+        alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
         values: of the free symbols by name; those that are not given are random.
 
     Returns:
@@ -86,7 +88,7 @@ def draw_blocks(
     >>> draw_blocks(phi, pp.examples.planar_arm(3)).title
     'φ of planar arm of 3: 6 of 9 blocks are nonzero'
     """
-    node = as_expression("draw_blocks", expression, symbols, notation)
+    node = as_expression("draw_blocks", expression, symbols, notation, alphabet=alphabet)
     check_model(model)
     if not model.bodies:
         raise InputError(f"draw_blocks: {model.name!r} has no moving bodies, and so no blocks")

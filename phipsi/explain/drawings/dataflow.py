@@ -24,6 +24,7 @@ def draw_dataflow(
     *,
     symbols: Symbols = (),
     notation: str | None = None,
+    alphabet: str | None = None,
 ) -> Drawing:
     """The algorithm of an expression as sweeps along the tree.
 
@@ -37,6 +38,7 @@ def draw_dataflow(
         model: the machine, of at most 200 bodies; None for a chain of any length.
         symbols: your own letters in a text, as for `pp.parse`.
         notation: of the paper in which a text is read, as for `pp.parse`.
+        alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
 
     Returns:
         The drawing: `.svg`, `.save(path)`; a notebook shows it.
@@ -49,7 +51,7 @@ def draw_dataflow(
     >>> draw_dataflow(Mass.inv @ (T - C)).title
     'ℳ⁻¹ (T − C): 3 sweeps over the bodies'
     """
-    node = as_expression("draw_dataflow", expression, symbols, notation)
+    node = as_expression("draw_dataflow", expression, symbols, notation, alphabet=alphabet)
     if model is not None:
         check_model(model)
         count = len(model.bodies)

@@ -45,6 +45,7 @@ def explain(
     points: Sequence[Point] | None = None,
     symbols: Symbols = (),
     notation: str | None = None,
+    alphabet: str | None = None,
     **values: Any,
 ) -> Explanation:
     """What an expression is: seven levels, from its letters down to coordinates.
@@ -68,6 +69,7 @@ def explain(
         points: what the bare letters B, J, X and c stand for.
         symbols: your own letters in a text, as for `pp.parse`.
         notation: of the paper in which a text is read, as for `pp.parse`.
+        alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
         values: of the free letters, by name. Without any, there are no numbers.
 
     Returns:
@@ -88,7 +90,7 @@ def explain(
     >>> seen.values["beta_dot"]["joint1"].round(2)
     array([-12.59])
     """
-    expressions = _checked(expression, symbols, notation)
+    expressions = _checked(expression, symbols, notation, alphabet)
     if not isinstance(view, str) or view not in VIEWS:
         raise InputError(f"view: unknown {view!r}; {name_choices(str(view), VIEWS)}")
     if model is not None and not isinstance(model, Model):
@@ -142,7 +144,7 @@ def _explained(
             x.line,
             forms.get(x.name),
             meaning_of(notation, x, view, forms.get(x.name)),
-            unit_text(x.unit, x.slot),
+            unit_text(x.unit, x.slot, x.kinds[0]),
         )
         for x in notation.quantities
     )
@@ -159,7 +161,10 @@ def _levels(*texts: str) -> tuple[Level, ...]:
 
 
 def _checked(
-    expression: Node | str | Sequence[Node | str], symbols: Symbols, notation: str | None
+    expression: Node | str | Sequence[Node | str],
+    symbols: Symbols,
+    notation: str | None,
+    alphabet: str | None,
 ) -> tuple[Node, ...]:
     """The expressions, read where they are text; InputError for what is none."""
     given = (expression,) if isinstance(expression, (Node, str)) else expression
@@ -170,7 +175,9 @@ def _checked(
         )
     if not given:
         raise InputError("explain: expected an expression or several, got none")
-    return tuple(as_expression("explain", one, symbols, notation) for one in given)
+    return tuple(
+        as_expression("explain", one, symbols, notation, alphabet=alphabet) for one in given
+    )
 
 
 def _inputs(

@@ -20,7 +20,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from phipsi.lowering.covariance import DUAL
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import Identity, Node, Symbol
+from phipsi.lowering.covariance import BRACKETS, DUAL, NAMES
+from phipsi.lowering.program import Slot
 
 SUM, PRODUCT, ATOM = 0, 1, 2  # how tightly a text holds together
 
@@ -107,6 +110,8 @@ class Atom(Formula):
         symmetric: whether it is its own star.
         moves: "in" for a step towards the base, "out" for one away from it, "" for none.
         is_number: whether it is one number of the whole machine.
+        letter: of the algebra that it is; None for a quantity of its own.
+        slot: where the program holds it, of a quantity.
     """
 
     name: str
@@ -118,10 +123,21 @@ class Atom(Formula):
     is_starred: bool = False
     is_inverse: bool = False
     is_number: bool = False
+    letter: Node | None = None
+    slot: Slot | None = None
+
+    @property
+    def marks(self) -> str:
+        """Behind its name: ^-1 of an inverse, * of a star."""
+        return ("^-1" if self.is_inverse else "") + ("*" if self.is_starred else "")
 
     def text(self) -> str:
-        marks = ("^-1" if self.is_inverse else "") + ("*" if self.is_starred else "")
-        return f"{self.name}{marks}{self.place}"
+        return f"{self.name}{self.marks}{self.place}"
+
+    def is_of(self, *letters: Symbol) -> bool:
+        """Whether it is one of these letters, whatever its arguments, star or inverse."""
+        own = self.letter
+        return isinstance(own, Symbol) and any(own.record is x.record for x in letters)
 
     def star(self) -> Formula:
         if self.symmetric:
@@ -213,7 +229,8 @@ class Plus(Formula):
 
     @property
     def unit(self) -> Unit:  # type: ignore[override]
-        return next((x.unit for _, x in self.terms if x.unit is not None), None)
+        known = {x.unit for _, x in self.terms if x.unit is not None}
+        return known.pop() if len(known) == 1 else None  # terms that do not fit have none
 
     @property
     def kinds(self) -> Kinds:  # type: ignore[override]
@@ -309,11 +326,16 @@ class Around(Formula):
         if self.name in ("sqrt", "sqrt*"):
             return replace(self, name="sqrt*" if self.name == "sqrt" else "sqrt")
         swapped = {"S": "cross", "cross": "S", "Q": "Q"}[self.name]
-        kinds = {"S": ("force", "force"), "cross": ("motion", "motion"), "Q": ("force", "motion")}
-        return plus((-1, Around(swapped, self.body, kinds[swapped])))
+        return plus((-1, bracket(swapped, self.body)))
 
     def atoms(self) -> Iterator[Atom]:
         return self.body.atoms()
+
+
+def bracket(name: str, x: Formula) -> Around:
+    """S[x], cross[x] or Q[x]."""
+    _, target, source = BRACKETS[name]
+    return Around(name, x, (NAMES[target], NAMES[source]))
 
 
 ZERO = Number(0)
@@ -329,7 +351,7 @@ def is_multiple_of_identity(x: Formula) -> bool:
     """Whether a factor leaves a vector what it is, a force or a motion: I, 2 I, (I + I)^-1."""
     match x:
         case Atom():
-            return x.name == "I"
+            return isinstance(x.letter, Identity)
         case Times():
             return all(is_scalar(part) or is_multiple_of_identity(part) for part in x.factors)
         case Plus():
@@ -382,7 +404,7 @@ def times(*factors: Formula) -> Formula:
         return ZERO
     if number < 0:
         sign, number = -sign, -number
-    others = [x for x in flat if not (isinstance(x, Atom) and x.name == "I")]
+    others = [x for x in flat if not (isinstance(x, Atom) and isinstance(x.letter, Identity))]
     flat = _joined(others or flat[:1])
     if number != 1 or not flat:
         flat.insert(0, Number(number))
@@ -399,8 +421,8 @@ def _joined(factors: list[Formula]) -> list[Formula]:
         if left.is_starred != right.is_starred or left.is_inverse or right.is_inverse:
             continue
         step, across = (right, left) if left.is_starred else (left, right)
-        if (step.name, across.name) == ("phi", "tau_bar"):
-            psi = replace(step, name="psi")
+        if step.letter == op.E_phi and across.letter == op.tau_bar:
+            psi = replace(step, name=across.name.replace("tau_bar", "psi"), letter=op.psi)
             return _joined([*factors[:i], psi, *factors[i + 2 :]])
     return factors
 

@@ -6,16 +6,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.node import Node
+from phipsi.algebra.alphabet import PAPERS
+from phipsi.algebra.node import Node, Symbol
 from phipsi.explain.levels.cost import Price
+from phipsi.explain.levels.formula import Atom
 from phipsi.explain.levels.layout import paragraph, printed, table, wrapped_line
 from phipsi.explain.levels.meanings import VIEWS
 from phipsi.explain.levels.notation import Notation, Quantity
-from phipsi.explain.levels.roles import meaning_of, unit_text
+from phipsi.explain.levels.roles import GAINS, meaning_of, unit_text
 from phipsi.explain.levels.rows import folded
 from phipsi.explain.levels.sweeps import Sweep
+from phipsi.lowering.origins import rewrite
 from phipsi.lowering.program import Effect, Slot, Statement
 from phipsi.lowering.schedule import nominal_size
+from phipsi.lowering.structure import P_PLUS, is_one_step
 from phipsi.model.model import Model
 
 # -- level 4 -----------------------------------------------------------------------------------
@@ -41,23 +45,52 @@ def sweeps_level(
     if price.by_loop:
         parts.append(f"(flops on {price.where})")
     rows = []
-    told = folded(notation.quantities, lambda x: f"{x.line}\n{_form_text(x, forms)}")
+    told = folded(notation.quantities, lambda x: f"{x.line}\n{_form_text(notation, x, forms)}")
     for x, text, count in told:
         line, _, form = text.partition("\n")
         name = x.name if count == 1 else line.partition("(" if "(" in x.place else " =")[0]
-        unit = unit_text(x.unit, x.slot)
+        unit = unit_text(x.unit, x.slot, x.kinds[0])
         rows.append([name, unit, meaning_of(notation, x, view, forms.get(x.name))])
         if form:
             rows.append(["", "", form])
     if rows:
         parts.append("what they are:\n" + table(rows))
+    parts += _names_told_apart(notation, sweeps)
     return "\n".join(parts) or "zero: nothing runs"
 
 
-def _form_text(x: Quantity, forms: Mapping[str, Node]) -> str:
+def _names_told_apart(notation: Notation, sweeps: Sequence[Sweep]) -> list[str]:
+    """Which letters of the papers are called otherwise here, since the user took their names."""
+    letters = {x.name: x.letter for sweep in sweeps for x in sweep.atoms if x.letter is not None}
+    yours = {x: notation.here.called(x) for x in notation.here.taken}
+    found = [
+        f"{new} is {name} of the papers, {name} yours"
+        for name, new in yours.items()
+        if new in letters
+    ]
+    return [f"({'; '.join(found)})"] if found else []
+
+
+def _form_text(notation: Notation, x: Quantity, forms: Mapping[str, Node]) -> str:
     """A quantity as an operator expression, where that says more than its name."""
     form = forms.get(x.name)
-    return "" if form is None or printed(form) == x.name else f"= {printed(form)}"
+    if form is None:
+        return ""
+    text = printed(_told_apart(notation, form))
+    return "" if text == x.name else f"= {text}"
+
+
+def _told_apart(notation: Notation, form: Node) -> Node:
+    """An expression whose letters of the papers have a 0 where the user took their names."""
+
+    def called(node: Node) -> Node | None:
+        if not isinstance(node, Symbol) or node.record.alphabet is not PAPERS:
+            return None
+        name = notation.here.called(node.name)
+        ends = node.source, node.target
+        return None if name == node.name else Symbol(name, *ends, node.causality, node.arguments)
+
+    return rewrite(form, called, {}) if notation.here.taken else form
 
 
 def _block(head: str, lines: Sequence[str]) -> str:
@@ -66,18 +99,19 @@ def _block(head: str, lines: Sequence[str]) -> str:
 
 # -- level 5 -----------------------------------------------------------------------------------
 
+INWARD, OUTWARD = "from child c inward", "from parent p outward"
 TRANSITIONS = {  # what a formula may hold between two bodies, and what it is
-    "psi(k,c)": "psi(k,c) = phi(k,c) tau_bar(c)   6 x 6, from child c inward, joint c free",
-    "psi*(p,k)": "psi*(p,k) = tau_bar*(k) phi*(p,k)   6 x 6, from parent p outward, joint k free",
-    "psi(p,k)": "psi(p,k) = phi(p,k) tau_bar(k)   6 x 6, from k inward, joint k free",
-    "phi(k,c)": "phi(k,c)   6 x 6, from child c inward, joint c locked",
-    "phi*(p,k)": "phi*(p,k)   6 x 6, from parent p outward, joint k locked",
-    "S(k,c)": "S(k,c)   6 x 6, the turn in phi(k,c), from child c inward",
-    "S*(p,k)": "S*(p,k)   6 x 6, the turn in phi*(p,k), from parent p outward",
-    "phi(k,e)": "phi(k,e)   6 x 6, from a point e to the frame of its body k",
-    "phi*(k,e)": "phi*(k,e)   6 x 6, from body k to a point e on it",
-    "E(k)": "E(k) = phi*(0,k)   6 x 6, from the base to a root k",
-    "E*(k)": "E*(k) = phi(0,k)   6 x 6, from a root k to the base",
+    (op.psi, "", "(k,c)"): f" = {{phi}}(k,c) {{tau_bar}}(c)   6 x 6, {INWARD}, joint c free",
+    (op.psi, "*", "(p,k)"): f" = {{tau_bar}}*(k) {{phi}}*(p,k)   6 x 6, {OUTWARD}, joint k free",
+    (op.psi, "", "(p,k)"): " = {phi}(p,k) {tau_bar}(k)   6 x 6, from k inward, joint k free",
+    (op.E_phi, "", "(k,c)"): f"   6 x 6, {INWARD}, joint c locked",
+    (op.E_phi, "*", "(p,k)"): f"   6 x 6, {OUTWARD}, joint k locked",
+    (op.S, "", "(k,c)"): f"   6 x 6, the turn in {{phi}}(k,c), {INWARD}",
+    (op.S, "*", "(p,k)"): f"   6 x 6, the turn in {{phi}}*(p,k), {OUTWARD}",
+    (op.B, "", "(k,e)"): "   6 x 6, from a point e to the frame of its body k",
+    (op.B, "*", "(k,e)"): "   6 x 6, from body k to a point e on it",
+    (op.E, "", "(k)"): " = {phi}*(0,k)   6 x 6, from the base to a root k",
+    (op.E, "*", "(k)"): " = {phi}(0,k)   6 x 6, from a root k to the base",
 }
 
 
@@ -85,9 +119,7 @@ def transitions_level(
     notation: Notation, sweeps: Sequence[Sweep], forms: Mapping[str, Node]
 ) -> str:
     """What goes from link to link, and by which transition."""
-    text = "\n".join(line for sweep in sweeps for line in sweep.lines)
-    found = [x for mark, x in TRANSITIONS.items() if _mentions(text, mark)]
-    lines = [f"  {x}" for x in found]
+    lines = [f"  {x}" for x in _transitions(notation, sweeps)]
     handed = list(_handed(notation))
     if handed:
         lines.append("handed from body to body:")
@@ -108,12 +140,24 @@ def _filters(notation: Notation, forms: Mapping[str, Node]) -> list[str]:
     ]
 
 
-def _mentions(text: str, mark: str) -> bool:
-    """Whether a transition stands in a text, and not as the end of a longer name."""
-    at = text.find(mark)
-    while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "_*"):
-        at = text.find(mark, at + 1)
-    return at >= 0
+def _transitions(notation: Notation, sweeps: Sequence[Sweep]) -> list[str]:
+    """The letters of the sweeps that go from body to body, and what each is."""
+    atoms = dict.fromkeys(x for sweep in sweeps for x in sweep.atoms)
+    called = {x: notation.here.called(x) for x in ("phi", "tau_bar")}
+    lines = []
+    for (letter, mark, place), what in TRANSITIONS.items():
+        found = [x for x in atoms if x.is_of(letter) and (x.marks, x.place) == (mark, place)]
+        lines += [f"{x.text()}{what.format(**called)}" for x in found[:1]]
+    others = [x for x in atoms if _is_other_step(x)]
+    ways = {"": INWARD, "*": OUTWARD}
+    return lines + list(dict.fromkeys(f"{x.text()}   6 x 6, {ways[x.marks]}" for x in others))
+
+
+def _is_other_step(atom: Atom) -> bool:
+    """Whether an atom is a letter of one step of another family."""
+    is_known = atom.is_of(op.E_phi, op.S, op.psi) or atom.letter is None
+    goes = (atom.marks, atom.place) in (("", "(k,c)"), ("*", "(p,k)"))
+    return not is_known and goes and is_one_step(atom.letter or op.I)
 
 
 def _handed(notation: Notation) -> list[list[str]]:
@@ -137,20 +181,25 @@ def _numbers(x: Statement) -> str:
 
 def joint_level(notation: Notation, sweeps: Sequence[Sweep], view: str) -> str:
     """Within the link, and across the joint."""
-    text = "\n".join(line for sweep in sweeps for line in sweep.lines)
+    atoms = [x for sweep in sweeps for x in sweep.atoms]
     lines = []
-    if any(x in text for x in ("phi(", "phi*(", "psi(", "psi*(")):
+    if any(x.is_of(op.E_phi, op.psi, op.B) for x in atoms):
+        phi = notation.here.called("phi")
         lines += [
             "within the link, from its joint to the next:",
-            "  phi(p,k) = [[R, l~ R], [0, R]]   a force keeps its size and gains the moment of its"
-            " lever l",
+            f"  {phi}(p,k) = [[R, l~ R], [0, R]]   a force keeps its size and gains the moment of "
+            "its lever l",
         ]
     across = across_joints(notation, view)
     if across:
         lines += ["across the joint:", table(across)]
-    elif "H(k)" in text or "H*(k)" in text:
-        lines += ["across the joint, which is locked or moves as it is told:", table(ALONG[view])]
-    if "[R, l](p,k)" in text:
+    elif any(x.is_of(op.H) for x in atoms):
+        H, record = notation.here.called("H"), op.H.record
+        rows = [
+            [f"{H}{mark}(k) {x}(k)", record.act(mark, view)] for mark, x in (("", "x"), ("*", "y"))
+        ]
+        lines += ["across the joint, which is locked or moves as it is told:", table(rows)]
+    if any(x.statement.step == "pose" for x in notation.quantities):
         lines += [
             "from the frame of the parent to that of the body, through its joint:",
             "  [R, l](p,k)   axes and origin of k as the frame of p has them",
@@ -160,40 +209,13 @@ def joint_level(notation: Notation, sweeps: Sequence[Sweep], view: str) -> str:
     return "\n".join(lines)
 
 
-ALONG = {
-    "mechanics": [
-        ["H(k) x(k)", "the part of a force along the joint's axes"],
-        ["H*(k) y(k)", "the motion that the joint's speeds give the body"],
-    ],
-    "estimation": [
-        ["H(k) x(k)", "what is measured of the state"],
-        ["H*(k) y(k)", "what a measurement adds to the adjoint variable"],
-    ],
-}
-
-GAINS, RELIEFS = ("gain", "gain_any"), ("relieve", "relieve_any")
-MEANINGS = {  # mechanics, estimation; of the mass operator
-    "D": ("inertia that resists the joint's motion", "covariance of the innovation"),
-    "G": ("force at the body for a unit of force in the joint", "Kalman gain"),
-    "tau_bar": (
-        "what of a force the free joint passes on",
-        "the update: what the measurement leaves of the error",
-    ),
-    "P+": (
-        "inertia as felt through the joint: none about its axes, unless a rotor resists",
-        "covariance after the update",
-    ),
-    "H P+": (
+RELIEFS = ("relieve", "relieve_any")
+NOTHING_LEFT = {  # H P+ = 0: of the mass operator, and of others
+    True: (
         "without a rotor: a free joint transmits no force along its axes",
         "without measurement noise: what was measured is known",
     ),
-}
-OF_OTHERS = {  # of other operators
-    "D": ("what resists at the joint", "covariance of the innovation"),
-    "G": ("what is felt at the body of a unit at the joint", "Kalman gain"),
-    "tau_bar": ("what is passed on", "the update: what the measurement leaves of the error"),
-    "P+": ("what is felt of the body through the joint", "covariance after the update"),
-    "H P+": ("nothing of it is left where the joint gives way", "what was measured is known"),
+    False: ("nothing of it is left where the joint gives way", "what was measured is known"),
 }
 
 
@@ -207,21 +229,26 @@ def across_joints(notation: Notation, view: str) -> list[list[str]]:
 
 
 def _family(notation: Notation, G: Quantity, view: int) -> list[list[str]]:
-    is_letter = notation.letters.get(G.slot) == op.G
-    meanings = MEANINGS if is_letter else OF_OTHERS
+    is_letter, here = notation.letters.get(G.slot) == op.G, notation.here
     by_slot = {x.slot: x for x in notation.quantities}
     L = notation.value(G.statement.arguments[1].slot).star()
-    lines = {"D": _pivot(notation, by_slot, G), "G": G.line}
-    passed = f"I - {G.name}(k) {L.inside(1)}"
-    lines["tau_bar"] = f"tau_bar(k) = {passed}" if is_letter else passed
+    passed, tau_bar = f"{here.called('I')} - {G.name}(k) {L.inside(1)}", here.called("tau_bar")
+    lines = {op.D: _pivot(notation, by_slot, G), op.G: G.line}
+    lines[op.tau_bar] = f"{tau_bar}(k) = {passed}" if is_letter else passed
+    rows = [[text, _meaning(letter, is_letter, view)] for letter, text in lines.items() if text]
     relieved = next((x for x in by_slot.values() if _relieves(x, G.slot)), None)
     if relieved is not None:
         P = notation.name(relieved.statement.arguments[0].slot)
-        right = f"tau_bar(k) {P}(k)" if is_letter else f"[{passed}] {P}(k)"
-        lines["P+"] = f"{relieved.name}(k) = {right}"
+        right = f"{tau_bar}(k) {P}(k)" if is_letter else f"[{passed}] {P}(k)"
+        rows.append([f"{relieved.name}(k) = {right}", _meaning(P_PLUS, is_letter, view)])
         if is_letter or _is_noiseless(notation, G):
-            lines["H P+"] = f"{L.inside(1)} {relieved.name}(k) = 0"
-    return [[text, meanings[name][view]] for name, text in lines.items() if text]
+            rows.append([f"{L.inside(1)} {relieved.name}(k) = 0", NOTHING_LEFT[is_letter][view]])
+    return rows
+
+
+def _meaning(letter: Symbol, is_letter: bool, view: int) -> str:
+    """What a letter means, of the mass operator or of another one."""
+    return letter.record.by(VIEWS[view]) if is_letter else letter.record.elsewhere[view]
 
 
 def _relieves(x: Quantity, G: Slot) -> bool:

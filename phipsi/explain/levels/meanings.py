@@ -30,12 +30,8 @@ class Meaning:
         return self.mechanics if view == "mechanics" else self.estimation
 
 
-# of quantities that are no letters, by the name that `naming` gives them
+# of quantities that are no letters, by the name that `notation` gives them
 ROLES: dict[str, Meaning] = {
-    "P+": Meaning(
-        "articulated inertia as felt through the free joint: tau_bar P",
-        "covariance of the state's error, after joint k was measured",
-    ),
     "z": Meaning(
         "force at body k that the free joints outboard let through",
         "state at body k, predicted from the measurements outboard",
@@ -75,6 +71,10 @@ ROLES: dict[str, Meaning] = {
     "w": Meaning("force, or momentum, of body k alone", "input that drives the state at body k"),
     "h": Meaning("momentum of body k and all outboard of it", "state at body k"),
     "lambda": Meaning("motion of body k, built up from the base", "adjoint variable, smoothed"),
+    "lambda of no motion": Meaning(
+        "what is given at the joints, carried outward as motions are",
+        "adjoint variable, smoothed",
+    ),
     "u": Meaning("velocity that body k adds", "input of the smoother at body k"),
     "p": Meaning("momentum along the axes of joint k", "measurement at joint k"),
     "y": Meaning("vector of the joints", "vector of the measurements"),
@@ -90,32 +90,4 @@ ROLES: dict[str, Meaning] = {
     "power": Meaning("power", "inner product of state and adjoint"),
     "A": Meaning("block of body k", "block of body k"),
     "x": Meaning("vector of body k", "vector at body k"),
-}
-
-# of P, D, G of other operators L phi W phi* L* + N than the mass operator
-OF_OTHERS: dict[str, Meaning] = {
-    "P": Meaning(
-        "as an articulated inertia, of this operator instead of the mass operator",
-        "covariance of the predicted state's error, of this operator's state",
-    ),
-    "P+": Meaning(
-        "the same, as felt through what gives way at joint k",
-        "covariance of the state's error, after its measurement at k",
-    ),
-    "D": Meaning(
-        "what resists at joint k, of this operator instead of the mass operator",
-        "covariance of the innovation at joint k",
-    ),
-    "G": Meaning(
-        "share of what is given at joint k that is felt at body k",
-        "Kalman gain: how much of the innovation corrects the state",
-    ),
-    "tau_bar": Meaning(
-        "part of a vector at body k that is passed on where joint k gives way",
-        "what the measurement at k leaves of the state's error",
-    ),
-    "R": Meaning(
-        "as a composite inertia, of other blocks", "covariance of the state, of other noise"
-    ),
-    "Y": Meaning("as an admittance of body k, of other blocks", "information on the state at k"),
 }

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import PAPERS, Letter
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import (
     BASE,
@@ -35,17 +36,19 @@ from phipsi.algebra.spaces import (
     Causality,
     Space,
 )
-from phipsi.explain.levels.formula import UNKNOWN, Atom, Formula, Kinds, Over, Times, Unit
-from phipsi.explain.levels.spoken import CHILD, HERE, Place, say
+from phipsi.explain.levels.formula import UNKNOWN, Atom, Formula, Kinds, Over, Times, Unit, times
+from phipsi.explain.levels.spoken import CHILD, HERE, Place, letter_at, say
 from phipsi.explain.levels.uses import INSIDE, WHOLE, Uses
 from phipsi.lowering.origins import spaces_of
 from phipsi.lowering.own import STEPS as OWN_STEPS
 from phipsi.lowering.program import At, Effect, Program, Read, Slot, Statement
+from phipsi.lowering.structure import P_PLUS, is_memoryless, is_one_step
 from phipsi.lowering.writer import NUMBER
 
-OF_THE_MACHINE = {"P", "P+", "D", "G", "R", "Y"}  # what other operators have too, in their way
-LETTERS = (op.P, op.D, op.G, op.R, op.Y, op.pose)
-P_PLUS = op.tau_bar @ op.P
+RECURSIONS = {x.name: x for x in (op.P, op.D, op.G, op.R, op.Y)}  # other operators have them too
+RELIEVED, RELIEVED_NAME = op.tau_bar @ op.P, "P+"  # what P_PLUS stands for
+LETTERS = (*RECURSIONS.values(), op.pose)
+OF_THE_MACHINE = {*RECURSIONS, RELIEVED_NAME}
 MOST_ROUNDS = 20  # of finding kinds and units; each settles at least one quantity
 
 
@@ -100,11 +103,13 @@ class Notation:
 
     def __init__(self, program: Program):
         self.program, self.uses = program, Uses(program)
-        slots = self.uses.makers
+        slots, taken = self.uses.makers, frozenset(self._of_others())
+        self.here, self.child = replace(HERE, taken=taken), replace(CHILD, taken=taken)
         self.letters = self._letters_of_slots()
         self._named = {x for x in slots if x in self.letters or self.uses.needs_name(x)}
         self._natures: dict[Slot, tuple[Unit, Kinds]] = {}
-        self._names = {x: _spelled(self.letters.get(x), x) for x in slots}
+        self._bases: dict[Slot, str] = {}
+        self._names = {x: self._spelled(x) for x in slots}
         self._find_natures()
         self._names |= self._choose_names()
 
@@ -117,10 +122,44 @@ class Notation:
                 continue
             if slot.domain.kind != "body":
                 continue
-            found = origin.expression if origin.expression == P_PLUS else origin.letter
-            if found == P_PLUS or found in LETTERS:
+            found = origin.expression if origin.expression == RELIEVED else origin.letter
+            if found is not None and (found == RELIEVED or found in LETTERS):
                 letters[slot] = found
         return letters
+
+    def record_of(self, slot: Slot) -> Letter | None:
+        """Of a slot that holds a letter, its record; None for other quantities."""
+        held, origin = self.letters.get(slot), self.program.origins.get(slot)
+        if held is not None:
+            return P_PLUS.record if held == RELIEVED else _record(held)
+        typed = None if origin is None else origin.letter
+        if typed is None or typed.name != slot.name or typed.arguments or typed in LETTERS:
+            return None
+        return typed.record
+
+    def recursion_of(self, slot: Slot) -> Letter | None:
+        """Of a block that is a letter of another operator than the mass operator, its record."""
+        if not slot.shape.is_matrix or slot in self.letters:
+            return None
+        known = P_PLUS if slot.name == RELIEVED_NAME else RECURSIONS.get(slot.name)
+        return None if known is None else _record(known)
+
+    def called(self, slot: Slot) -> str:
+        """The name that the lowering gave a slot, told apart from those of the user's letters."""
+        record = self.record_of(slot)
+        is_own = record is not None and record.alphabet is not PAPERS
+        return slot.name if is_own else self.here.called(slot.name)
+
+    def base(self, slot: Slot) -> str:
+        """The name of a slot before equal names are told apart: what it is in the sweeps."""
+        return self._bases.get(slot, "")
+
+    def _spelled(self, slot: Slot) -> str:
+        """The name of a letter; of other slots, until they have one, their number."""
+        letter = self.letters.get(slot)
+        if letter is None:
+            return str(slot)
+        return self.here.called(RELIEVED_NAME if letter == RELIEVED else str(letter))
 
     def maker_of(self, slot: Slot) -> Statement:
         """What makes a slot; the first of several."""
@@ -128,19 +167,46 @@ class Notation:
 
     # -- formulas ------------------------------------------------------------------------------
 
-    def value(self, slot: Slot, at: Place = HERE) -> Formula:
+    def value(self, slot: Slot, at: Place | None = None) -> Formula:
         """The formula of what a slot holds at a body."""
-        maker = self.uses.maker_of(slot)
+        maker, at = self.uses.maker_of(slot), at or self.here
+        applied = self.applied(slot)
+        if applied is not None:
+            return self._product(slot, applied, maker, at)
         if maker.effect is Effect.PUSH:
-            if at != HERE:
+            if at != self.here:
                 raise _NeedsNameError(slot)
-            pushed = self._said(maker, CHILD)
+            pushed = self._said(maker, self.child)
             return pushed if slot.domain.kind == "column" else Over("c", pushed)
         if maker.effect is Effect.GATHER and maker.step == "lead":
-            return _stripped(self._said(maker, HERE))
+            return _stripped(self._said(maker, self.here))
         if maker.effect is Effect.GATHER and maker.step != "gather":
-            return Over("k" if maker.domain.kind == "body" else "e", self._said(maker, HERE))
+            return Over("k" if maker.domain.kind == "body" else "e", self._said(maker, self.here))
         return self._said(maker, at)
+
+    def applied(self, slot: Slot) -> tuple[Symbol, bool, Slot] | None:
+        """Of a slot that is a letter times a vector, by steps of other letters, what it is."""
+        origin = self.program.origins.get(slot)
+        found = None if origin is None else origin.applied
+        if found is None or slot.domain.kind != "body" or found[2].domain.kind != "body":
+            return None
+        letter = found[0]
+        return found if is_one_step(letter) or is_memoryless(letter) else None
+
+    def _product(
+        self, slot: Slot, applied: tuple[Symbol, bool, Slot], maker: Statement, at: Place
+    ) -> Formula:
+        """A letter, or its star, times a vector, as it is told."""
+        letter, star, x = applied
+        if not is_one_step(letter):
+            A = letter_at(letter, at)
+            return times(A.star() if star else A, self.read(Read(x), maker, at))
+        if star:
+            return times(letter_at(letter, at).star(), self.read(Read(x, At.PARENT), maker, at))
+        if at != self.here:
+            raise _NeedsNameError(slot)
+        child = self.child
+        return Over("c", times(letter_at(letter, child), self.read(Read(x), maker, child)))
 
     def _said(self, statement: Statement, at: Place) -> Formula:
         return say(statement, [self.read(x, statement, at) for x in statement.arguments], at)
@@ -149,7 +215,7 @@ class Notation:
         """The formula of an argument, seen from where a statement runs."""
         slot = read.slot
         if read.at is At.PARENT:
-            at = Place(at.parent, "?")
+            at = replace(at, own=at.parent, parent="?")
         if slot in self._named:
             atom = self.atom(slot, at)
         else:
@@ -164,8 +230,9 @@ class Notation:
             return replace(atom, place="(e)" if by.domain.kind == "point" else at.here)
         return atom
 
-    def atom(self, slot: Slot, at: Place = HERE) -> Atom:
+    def atom(self, slot: Slot, at: Place | None = None) -> Atom:
         """A named slot as a letter at a place."""
+        at = at or self.here
         unit, kinds = self._natures.get(slot, (None, UNKNOWN))
         place = PLACES[slot.domain.kind].format(k=at.own)
         symmetric = slot.shape.symmetric or slot.shape.rows == 10
@@ -178,6 +245,8 @@ class Notation:
             symmetric,
             moves=moves,
             is_number=slot.domain.kind == "world" and slot.shape == NUMBER,
+            letter=self.letters.get(slot),
+            slot=slot,
         )
 
     def node_of(self, slot: Slot) -> Node:
@@ -231,7 +300,7 @@ class Notation:
                 self._named.add(error.slot)
 
     def _choose_names(self) -> dict[Slot, str]:
-        bases: dict[Slot, str] = {}
+        bases = self._bases
         for slot in self.uses.makers:
             if slot in self._named:
                 bases[slot] = base_name(self, slot, bases)
@@ -241,7 +310,7 @@ class Notation:
         """Slots that hold the letter which they are called by; of two alike, the first."""
         first: dict[str, Slot] = {}
         for slot, base in bases.items():
-            by_name = slot.name == base and base not in OF_THE_MACHINE
+            by_name = self.called(slot) == base and base not in OF_THE_MACHINE
             if slot in self.letters or by_name:
                 first.setdefault(base, slot)
         return set(first.values())
@@ -255,6 +324,16 @@ class Notation:
             elif x.step in OWN_STEPS:
                 taken.add(x.options[0].name)
         return taken
+
+    def _of_others(self) -> set[str]:
+        """Names of letters that are not the papers': the user's own, and those of families."""
+        told = (x.options[0] for x in self.program.statements() if x.step in OWN_STEPS)
+        steps = (x.options[0] for x in self.program.statements() if x.step == "inboard_block")
+        typed = (x.letter for x in self.program.origins.values())
+        applied = (x.applied[0] for x in self.program.origins.values() if x.applied is not None)
+        named = (*self.program.free, *told, *steps, *typed, *applied)
+        letters = (x for x in named if isinstance(x, Symbol))
+        return {x.name for x in letters if x.record.alphabet is not PAPERS}
 
     def unit_of(self, slot: Slot) -> Unit:
         """The dimension of a named slot."""
@@ -341,7 +420,7 @@ class Notation:
 
     def pushed(self, statement: Statement) -> Formula:
         """What a child hands to its parent."""
-        return self._said(statement, CHILD)
+        return self._said(statement, self.child)
 
     def pulled(self) -> dict[Slot, str]:
         """What bodies read of their parent, and how that is marked."""
@@ -367,9 +446,9 @@ def _stripped(formula: Formula) -> Formula:
     return replace(formula, place="") if isinstance(formula, Atom) else formula
 
 
-def _spelled(letter: Node | None, slot: Slot) -> str:
-    """The name of a letter; of other slots, until they have one, their number."""
-    return str(slot) if letter is None else "P+" if letter == P_PLUS else str(letter)
+def _record(letter: Node) -> Letter:
+    assert isinstance(letter, Symbol), "a letter"
+    return letter.record
 
 
 # -- names -----------------------------------------------------------------------------------
@@ -393,9 +472,9 @@ def base_name(notation: Notation, slot: Slot, known: Mapping[Slot, str]) -> str:
     """What a named slot is called, before equal names are told apart."""
     maker = notation.uses.maker_of(slot)
     if slot in notation.letters:
-        return _spelled(notation.letters[slot], slot)
+        return notation.name(slot)
     if slot.name not in (maker.step, "z") and maker.step != "newton_euler":
-        return slot.name
+        return notation.called(slot)
     rows = slot.shape.rows
     if slot.shape.is_matrix:
         return "A"
@@ -419,7 +498,7 @@ def _column_name(notation: Notation, slot: Slot) -> str:
 
 def _joint_name(notation: Notation, slot: Slot, maker: Statement) -> str:
     solves = maker.step == "pivot_solve" or (
-        maker.step == "apply" and maker.arguments[0].slot.name == "D^-1"
+        maker.step == "apply" and notation.uses.is_pivot_inverse(maker.arguments[0].slot)
     )
     if solves and notation.uses.is_innovation(maker.arguments[1].slot):
         return "nu"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.alphabet import PAPERS, Letter
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import (
     Bracket,
@@ -23,9 +22,8 @@ from phipsi.algebra.spaces import BODY, JOINT, POINTS, POSE, SCALAR, Causality, 
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import PhipsiError
 from phipsi.explain.levels.layout import paragraph, printed, table
-from phipsi.explain.levels.meanings import OF_OTHERS, Meaning
-from phipsi.lowering.origins import is_internal
 from phipsi.lowering.settle import settle
+from phipsi.lowering.structure import is_internal, is_one_step
 
 ONE_STEP = "at (p(k), k)"  # blocks of an operator that goes from each body to its parent
 PATTERNS = {
@@ -88,11 +86,10 @@ def operators_level(expressions: Sequence[Node], plain: bool, view: str) -> str:
     letters = _letters(expressions, plain)
     rows = []
     for letter in letters:
-        meaning = _meaning(letter)
+        text = _meaning(letter, view)
         maps = f"{letter.source.name} -> {letter.target.name}"
         if letter.source is SCALAR:
             maps = "a number" if letter.is_scalar else f"vector of {letter.target.name}"
-        text = _own_meaning(letter) if meaning is None else meaning.by(view)
         rows.append([printed(letter), maps, text])
         blocks = _blocks(letter)
         below = [_definition(letter), f"blocks {blocks}" if blocks else ""]
@@ -118,11 +115,11 @@ def _own_meaning(letter: Symbol) -> str:
     return "your own, its value given"
 
 
-def _meaning(letter: Symbol) -> Meaning | Letter | None:
-    """What a letter means; None where nobody said so."""
-    if _family(letter) is not None:
-        return OF_OTHERS.get(letter.name)
-    return letter.record if letter.record.mechanics else None
+def _meaning(letter: Symbol, view: str) -> str:
+    """What a letter means."""
+    if _family(letter) is not None and any(letter.record.elsewhere):
+        return letter.record.elsewhere[view != "mechanics"]
+    return letter.record.by(view) or _own_meaning(letter)
 
 
 def _definition(letter: Symbol) -> str:
@@ -146,7 +143,7 @@ def _definition_in(family: Family, letter: Symbol) -> str:
 def _blocks(letter: Symbol) -> str:
     if letter.source is SCALAR:
         return ""
-    return letter.record.where or PATTERNS[letter.causality]
+    return letter.record.where or (ONE_STEP if is_one_step(letter) else PATTERNS[letter.causality])
 
 
 # -- level 3 -----------------------------------------------------------------------------------
@@ -156,24 +153,6 @@ WAYS = {
     Causality.CAUSAL: "a filter, from the tips to the base",
     Causality.ANTICAUSAL: "a smoother, from the base to the tips",
     Causality.MIXED: "both ways",
-}
-OF_LETTERS = {
-    "phi": {
-        "mechanics": "forces through locked joints",
-        "estimation": "transition of the state",
-    },
-    "phi*": {
-        "mechanics": "motions through locked joints",
-        "estimation": "transition of the adjoint",
-    },
-    "psi": {
-        "mechanics": "forces through free joints",
-        "estimation": "transition of the Kalman filter",
-    },
-    "psi*": {
-        "mechanics": "motions through free joints",
-        "estimation": "transition of the smoother",
-    },
 }
 
 
@@ -185,7 +164,7 @@ def nature_level(expressions: Sequence[Node], plain: bool, view: str) -> str:
         for atom in _atoms(node if ready is None else ready):
             text = printed(atom)
             if text not in rows and not is_internal(atom):
-                rows[text] = [text, *_nature(atom, text, view)]
+                rows[text] = [text, *_nature(atom, view)]
     return table(list(rows.values()))
 
 
@@ -206,12 +185,12 @@ def _atoms(node: Node) -> Iterator[Node]:
         yield from _atoms(child)
 
 
-def _nature(atom: Node, text: str, view: str) -> list[str]:
+def _nature(atom: Node, view: str) -> list[str]:
     if atom.source is SCALAR or atom.target is SCALAR:
         what = "number" if atom.is_scalar else "vector"
         return [what, _source_of_vector(atom if isinstance(atom, Symbol) else None)]
     letter = atom.children[0] if isinstance(atom, Transpose) else atom
-    if isinstance(letter, Symbol) and letter.record.where == ONE_STEP:
+    if is_one_step(letter):
         to = "from each body to its parent" if atom is letter else "from each parent to its bodies"
         return [f"{atom.causality.value}, one step", to]
     way = WAYS[atom.causality]
@@ -224,8 +203,9 @@ def _nature(atom: Node, text: str, view: str) -> list[str]:
             Causality.CAUSAL: "a recursion from the tips to the base",
             Causality.ANTICAUSAL: "a recursion from the base to the tips",
         }.get(atom.causality, "a small dense system")
-    if text in OF_LETTERS and isinstance(letter, Symbol) and letter.record.alphabet is PAPERS:
-        way += f": {OF_LETTERS[text][view]}"
+    mark = "*" if letter is not atom else ""
+    if isinstance(letter, Symbol) and atom.causality is not Causality.MEMORYLESS:
+        way += f": {letter.record.act(mark, view)}" if letter.record.act(mark, view) else ""
     return [atom.causality.value, way]
 
 

@@ -103,7 +103,11 @@ def passes_free_joints(expression: Node) -> bool:
 
 def _by_step(notation: Notation, slot: Slot) -> Node | None:
     """The formula of the step that makes a slot; None where the algebra has none."""
-    maker = notation.maker_of(slot)
+    maker, applied = notation.maker_of(slot), notation.applied(slot)
+    if applied is not None:
+        letter, star, x = applied
+        argument = _argument(notation, x)
+        return None if argument is None else (letter.T if star else letter) @ argument
     try:
         return expression_of(maker, [_argument(notation, x.slot) for x in maker.arguments])
     except NoOriginError:
@@ -173,7 +177,7 @@ class _Folding:
             factored = factor_left(node.terms, walks=not node.is_vector)
             if len(factored) < len(node.terms):
                 return self.fold(reduce(add, (joined(*x) for x in factored)))
-        if isinstance(node, Symbol) and node.name == op.tau_bar.name and node.arguments:
+        if isinstance(node, Symbol) and node.record is op.tau_bar.record and node.arguments:
             return self._passed(node)
         if not node.children:
             return node

@@ -195,6 +195,8 @@ class Recorder(Run):
             return _turned(seat, rows, block)
         across: Any = columns
         turned = [_turned(seat, across, list(x)) for x in block]
+        if rows == "inboard":  # at the parent; of a root nobody reads it
+            seat, rows = self.seats[k if seat.is_root else seat.link.parent], BODY
         sides = [_turned(seat, rows, list(x)) for x in zip(*turned, strict=True)]
         return blocks.transpose(sides)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.alphabet import PAPERS, Letter
+from phipsi.algebra.alphabet import FORCE, PAPERS
 from phipsi.algebra.node import Node, Product, Symbol
-from phipsi.algebra.spaces import COORDINATES, JOINT, SCALAR, Space
+from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Space
 from phipsi.explain.levels.formula import Atom, Formula, Over, Plus, Times, Unit
-from phipsi.explain.levels.meanings import OF_OTHERS, ROLES, Meaning
+from phipsi.explain.levels.meanings import ROLES
 from phipsi.explain.levels.notation import Notation, Quantity
 from phipsi.lowering.program import Slot
 
@@ -20,12 +20,12 @@ SUMS = {
     "k": "summed over all bodies",
 }
 ALL_OUTBOARD = "summed over all outboard, carried to k"
-PHRASES = {
-    "H": "the part along the axes of joint k",
-    "H*": "as a motion of body k",
-    "M": "as a force of body k",
-    "D^-1": "divided by the inertia of the joint",
-    "G": "as felt at the body",
+YOURS = "your own letter"
+CAUSES = {"w": "the forces of the bodies outboard", "nu": "the joint forces"}  # of quantities
+WHAT = {
+    op.f: "force across joint k",
+    op.alpha: "acceleration of body k",
+    op.V: "velocity of body k",
 }
 
 
@@ -35,20 +35,20 @@ def meaning_of(notation: Notation, quantity: Quantity, view: str, form: Node | N
     Args:
         form: of it as an operator expression, where it has one.
     """
-    name = base_of(quantity.name)
-    letter = notation.letters.get(quantity.slot)
-    if letter is not None:
-        return letter_or_role(letter, name).by(view)
-    if name in OF_OTHERS and quantity.is_block:
-        return OF_OTHERS[name].by(view)
+    name, record = base_of(quantity.name), notation.record_of(quantity.slot)
+    if record is not None and (quantity.slot in notation.letters or record.alphabet is not PAPERS):
+        return record.by(view) or YOURS
+    other = notation.recursion_of(quantity.slot)
+    if other is not None:
+        return other.elsewhere[view != "mechanics"]
     if quantity.slot.domain.kind == "column":
         return _column(quantity, view)
-    if name.endswith("+") and name != "P+":
+    if name.endswith("+"):
         if view == "estimation":
             return "adjoint variable, predicted outward to body k"
-        what = {"V": "velocity", "alpha": "acceleration"}.get(name[:-1], "motion")
+        what = {op.V.name: "velocity", op.alpha.name: "acceleration"}.get(name[:-1], "motion")
         return f"{what} of the parent at the frame of k: what joint k adds its own to"
-    if name == "a" and quantity.slot.name != "a":
+    if name == "a" and record is None:
         added = "acceleration that body k adds", "input of the smoother at body k"
         return added[view == "estimation"]
     rows = quantity.slot.shape.rows
@@ -60,12 +60,12 @@ def meaning_of(notation: Notation, quantity: Quantity, view: str, form: Node | N
     known = PAPERS.letters.get(role)
     meaning = ROLES.get(role) or (known.record if isinstance(known, Symbol) else ROLES["x"])
     text = meaning.by(view)
-    partial = next((x for x in (op.f, op.alpha, op.V) if x.name == role), None)
-    if partial is not None and quantity.slot.name != role:
-        text = _partial(partial, quantity, view)
+    partial = next((x for x in WHAT if x.name == role), None)
+    if partial is not None and record is None:
+        text = _partial(notation, partial, quantity, view)
     if role == "x" and quantity.kinds[0] and view == "mechanics":
         text = f"{quantity.kinds[0]} at body k"
-    phrase = _phrase(quantity.formula, notation.uses.is_recursive(quantity.slot))
+    phrase = _phrase(quantity.formula, notation.uses.is_recursive(quantity.slot), view)
     if role in ("x", "A", "y", "s", "x_C", "x_0") and phrase:
         return f"{text}: {phrase}"
     return text
@@ -76,7 +76,9 @@ def _role(notation: Notation, quantity: Quantity, name: str, form: Node | None) 
     slot = quantity.slot
     if name == "s" and slot.shape.rows is COORDINATES:
         return "s coordinates"
-    if name == "y" and _is_smoothed(quantity.formula):
+    if name == "lambda" and not _is_of_a_kind(quantity.unit, quantity.kinds[0]):
+        return "lambda of no motion"
+    if name == "y" and _is_smoothed(notation, quantity.formula):
         return "y smoothed"
     if name in GIVING_WAY and _is_of_others(notation):
         is_filter = name != "z" or notation.uses.is_filter(slot)
@@ -94,29 +96,40 @@ def _role(notation: Notation, quantity: Quantity, name: str, form: Node | None) 
 
 def _is_of_others(notation: Notation) -> bool:
     """Whether some joints give way as in other operators than the mass operator."""
-    gains = (x for x in notation.quantities if base_of(x.name) == "G")
-    return any(x.slot not in notation.letters for x in gains)
+    return any(
+        x.statement.step in GAINS and x.slot not in notation.letters for x in notation.quantities
+    )
 
 
+GAINS = ("gain", "gain_any")
 GIVING_WAY = ("z", "eps", "nu")
 INWARD = ("z", "f", "h")
 CARRIED = (*INWARD, "V", "alpha")
 
 
-def _is_smoothed(formula: Formula) -> bool:
+def _is_smoothed(notation: Notation, formula: Formula) -> bool:
     """Whether it is nu(k) - G*(k) lambda+(k)."""
     if not isinstance(formula, Plus):
         return False
     first = [x for sign, x in formula.terms if sign > 0]
     taken = [x for sign, x in formula.terms if sign < 0]
+    if len(first) != 1 or len(taken) != 1 or not isinstance(taken[0], Times):
+        return False
+    nu, G = first[0], taken[0].factors[0]
     return (
-        [base_of(x.text().split("(")[0]) for x in first] == ["nu"]
-        and len(taken) == 1
-        and isinstance(taken[0], Times)
-        and isinstance(taken[0].factors[0], Atom)
-        and base_of(taken[0].factors[0].name) == "G"
-        and taken[0].factors[0].is_starred
+        isinstance(nu, Atom)
+        and isinstance(G, Atom)
+        and nu.slot is not None
+        and notation.base(nu.slot) == "nu"
+        and G.slot is not None
+        and notation.maker_of(G.slot).step in GAINS
+        and G.is_starred
     )
+
+
+def _is_of_a_kind(unit: Unit, kind: str | None) -> bool:
+    """Whether a body vector of this unit is a force, or a motion, as it transforms; if known."""
+    return unit is None or kind is None or (unit[0] == 1) == (kind == FORCE)
 
 
 def base_of(name: str) -> str:
@@ -124,38 +137,23 @@ def base_of(name: str) -> str:
     return name if name in ("x_0", "x_C") else re.sub(r"_\d+$", "", name)
 
 
-def letter_or_role(letter: Node, name: str) -> Meaning | Letter:
-    """The meaning of a letter that a quantity holds."""
-    if name in ROLES and name == "P+":
-        return ROLES[name]
-    assert isinstance(letter, Symbol)
-    return letter.record
-
-
-def _partial(letter: Symbol, quantity: Quantity, view: str) -> str:
+def _partial(notation: Notation, letter: Symbol, quantity: Quantity, view: str) -> str:
     """f, alpha or V of some of the causes alone; which, the formula says."""
     if view == "estimation":
         return letter.record.estimation
-    name = letter.name
-    what = {"f": "force across joint k", "alpha": "acceleration", "V": "velocity"}[name]
-    causes = [CAUSES[x.name] for x in quantity.formula.atoms() if x.name in CAUSES]
-    unique = list(dict.fromkeys(causes))
-    if not unique:
-        return letter.record.mechanics
-    where = "" if name == "f" else " of body k"
-    return f"{what}{where}, by {_listed(unique)}"
+    causes = (_cause(notation, x) for x in quantity.formula.atoms())
+    unique = list(dict.fromkeys(x for x in causes if x))
+    return f"{WHAT[letter]}, by {_listed(unique)}" if unique else letter.record.mechanics
 
 
-CAUSES = {
-    "w": "the forces of the bodies outboard",
-    "a": "Coriolis effects",
-    "gravity": "gravity",
-    "beta": "the joint speeds",
-    "beta_dot": "the joint accelerations",
-    "f0": "the forces at points",
-    "b": "gyroscopic forces",
-    "nu": "the joint forces",
-}
+def _cause(notation: Notation, atom: Atom) -> str:
+    """What brings about the motions and forces that a formula adds up; "" where it says nothing."""
+    if isinstance(atom.letter, Symbol):
+        return atom.letter.record.causes
+    record = None if atom.slot is None else notation.record_of(atom.slot)
+    if record is not None:
+        return record.causes
+    return "" if atom.slot is None else CAUSES.get(base_of(notation.base(atom.slot)), "")
 
 
 def _listed(items: list[str]) -> str:
@@ -169,16 +167,16 @@ def _column(quantity: Quantity, view: str) -> str:
     return f"column j of a matrix, block k of it: the {what} at k by a unit at j"
 
 
-def _phrase(formula: Formula, is_recursive: bool) -> str:
+def _phrase(formula: Formula, is_recursive: bool, view: str) -> str:
     """What the outermost operator of a formula does."""
     if isinstance(formula, Over):
         return ALL_OUTBOARD if formula.index == "c" and is_recursive else SUMS[formula.index]
     if isinstance(formula, Plus):
-        sums = (_phrase(x, is_recursive) for _, x in formula.terms if isinstance(x, Over))
+        sums = (_phrase(x, is_recursive, view) for _, x in formula.terms if isinstance(x, Over))
         return next(sums, "") if is_recursive else ""
     first = formula.factors[0] if isinstance(formula, Times) else formula
-    if isinstance(first, Atom):
-        return PHRASES.get(first.text().split("(")[0], "")
+    if isinstance(first, Atom) and isinstance(first.letter, Symbol):
+        return first.letter.record.act(first.marks, view)
     return ""
 
 
@@ -197,14 +195,17 @@ JOINT_BLOCKS = {(1, 0): "kg m^2 or kg", (-1, 0): "1/(kg m^2) or 1/kg"}
 NUMBERS = {(1, -2): "J", (1, -3): "W"}
 
 
-def unit_text(unit: Unit, slot: Slot) -> str:
+def unit_text(unit: Unit, slot: Slot, kind: str | None = None) -> str:
     """The units of a quantity, or nothing where they are not known.
 
-    Of joints the first is that of a turn, the second that of a slide.
+    Of joints the first is that of a turn, the second that of a slide. A body vector that
+    transforms as a motion and was given as a force has no unit that all its rows share.
     """
-    if unit is None:
-        return ""
     rows = slot.shape.rows
+    if unit is None or (
+        rows is BODY and not slot.shape.is_matrix and not _is_of_a_kind(unit, kind)
+    ):
+        return ""
     if rows is slot.shape.columns is JOINT:
         return JOINT_BLOCKS.get(unit, "")
     if rows == 10 or slot.shape.is_matrix:

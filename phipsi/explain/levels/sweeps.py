@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from phipsi.algebra.node import Node, Symbol
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import Identity, Node, Symbol
 from phipsi.algebra.spaces import BASE, COORDINATES, POINTS
-from phipsi.explain.levels.formula import Formula, times
+from phipsi.explain.levels.formula import Atom, Formula, times
 from phipsi.explain.levels.notation import Notation, Quantity
 from phipsi.explain.levels.rows import folded
-from phipsi.explain.levels.spoken import HERE, Place, phi, point_lever, selection
+from phipsi.explain.levels.spoken import letter_at
 from phipsi.lowering.program import Direction, Loop, Slot, Statement
 from phipsi.lowering.sides import Side
 
@@ -28,11 +29,13 @@ class Sweep:
         head: the loop's first line; "once:" for what belongs to no body.
         lines: what is done at each body, in order.
         loop: the number of the loop in the program.
+        atoms: the letters and quantities in these lines.
     """
 
     head: str
     lines: tuple[str, ...]
     loop: int
+    atoms: tuple[Atom, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join([self.head, *(f"    {line}" for line in self.lines)])
@@ -43,12 +46,14 @@ def sweeps_of(notation: Notation, expressions: Sequence[Node]) -> tuple[Sweep, .
     sweeps = []
     writer = _Writer(notation, expressions)
     for at, loop in enumerate(notation.program.loops):
+        writer.atoms = []
         once = [writer.line(x) for x in notation.before(at)]
         if once:
-            sweeps.append(Sweep("once:", _told_once(once), at))
+            sweeps.append(Sweep("once:", _told_once(once), at, tuple(writer.atoms)))
         if loop.statements:
+            writer.atoms = []
             lines = [writer.line(x) for x in notation.in_order(at)] or writer.copies(loop)
-            sweeps.append(Sweep(HEADS[loop.direction], _told_once(lines), at))
+            sweeps.append(Sweep(HEADS[loop.direction], _told_once(lines), at, tuple(writer.atoms)))
     return tuple(sweeps)
 
 
@@ -85,11 +90,19 @@ class _Writer:
                 key = x.target or x.options[0]
                 counts[key] = counts.get(key, 0) + 1
         self._counts = counts
+        self.atoms: list[Atom] = []  # of the lines so far
+
+    def _at(self, letter: Symbol, own: str = "k", parent: str = "p") -> Formula:
+        """A letter at a place that outputs are filled from."""
+        formula = letter_at(letter, replace(self.notation.here, own=own, parent=parent))
+        self.atoms += formula.atoms()
+        return formula
 
     def line(self, x: Quantity | Statement) -> str:
         """One line of a loop."""
         if isinstance(x, Statement):
             return self._output(x)
+        self.atoms += x.formula.atoms()
         text = x.line
         if x.slot.domain.kind == "point":
             return f"{text}, for each point e on k"
@@ -108,6 +121,7 @@ class _Writer:
         name = self.notation.name(x.target) if x.target else self.outputs[x.options[0]]
         sign = "=" if self._counts[key] == 1 else "+="
         values = [self.notation.emitted(read) for read in x.arguments]
+        self.atoms += [atom for value in values for atom in value.atoms()]
         return {
             "emit": self._vector,
             "emit_block": self._block,
@@ -142,7 +156,7 @@ class _Writer:
         _, left, right, mirrored, starred = x.options
         row, value, where = self._row(left, values)
         if right.space is COORDINATES:
-            value = times(value, selection(Place("j")))
+            value = times(value, self._at(op.S_q, own="j"))
         if starred and not mirrored:
             place, value = f"(j,{row})", value.star()
         else:
@@ -156,24 +170,25 @@ class _Writer:
         """Which row of an output a column fills at a body, with what, and where."""
         value = values[0]
         if left.space is POINTS:
-            lever = point_lever("(k,e)").star()
+            lever = self._at(op.B).star()
             outer = () if left.outer is None else (values[1],)
             return "e", times(*outer, lever, value), ", each point e on k"
         if left.space is BASE:
-            return "0", times(phi(Place("k", "0")), value), ", at the roots k"
+            return "0", times(self._at(op.E_phi, parent="0"), value), ", at the roots k"
         if left.space is COORDINATES:
-            return "k", times(selection(HERE).star(), value), ""
+            return "k", times(self._at(op.S_q).star(), value), ""
         return "k", value, ""
 
     def _pair(self, x: Statement, name: str, sign: str, values: list[Formula]) -> str:
         mirrored = x.options[5]
         left, middle, right = values
         first = left.star().text().replace(",j)", ",i)")
-        middle_text = middle.inside(1)
-        between = "" if middle_text == "I" else f" {middle_text}"
+        is_one = isinstance(middle, Atom) and isinstance(middle.letter, Identity)
+        between = "" if is_one else f" {middle.inside(1)}"
         selected = [side.space is COORDINATES for side in x.options[1:3]]
-        first = f"S_q*(i) {first}" if selected[0] else first
-        last = f"{right.inside(1)} S_q(j)" if selected[1] else right.inside(1)
+        row, column = self._at(op.S_q, own="i").star(), self._at(op.S_q, own="j")
+        first = f"{row} {first}" if selected[0] else first
+        last = f"{right.inside(1)} {column}" if selected[1] else right.inside(1)
         return (
             f"{name}(i,j) {sign} {first}{between} {last}{_mirror(mirrored, '(j,i)')}, "
             "for all i, j that meet first at k"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from phipsi.algebra import operators as op
+from phipsi.algebra.node import Inverse, Symbol
 from phipsi.algebra.spaces import JOINT
 from phipsi.explain.levels.part_expressions import passes_free_joints
 from phipsi.lowering.own import STEPS as OWN_STEPS
@@ -15,7 +17,7 @@ INSIDE = frozenset(
     (
         *("coordinates", "transform", "speeds", "given", "given_block", "inertia", "rotor_inertia"),
         *("rigid_body", "rigid_matrix", "joint_map", "map_rate", "map_derivative", "axis"),
-        "selection",
+        *("selection", "inboard_block", "unit_entry"),
         *("identity", "zeros", "one", "unit", "gravity", "transpose", "link_pose", "axes_matrix"),
         *("pivot_factor", "pivot_inverse", "pass_matrix", "gather", "spread", "spread_block"),
         *("base_potential", "lever_matrix", "unit_vector", *OWN_STEPS),
@@ -76,13 +78,42 @@ class Uses:
     def needs_name(self, slot: Slot) -> bool:
         """Whether formulas are to mention a slot by a name."""
         maker = self.maker_of(slot)
-        if maker.step in INSIDE or slot.name == "D^-1":
+        if maker.step in INSIDE or self.is_pivot_inverse(slot) or slot in self._rows:
             return False
         if maker.effect in (Effect.GATHER, Effect.EMIT):
             return True
         if slot in self.remote or slot in self._by_name or slot.name not in (maker.step, "z"):
             return True
         return self._count.get(slot, 0) > 1 and not self._is_placement(maker)
+
+    def is_pivot_inverse(self, slot: Slot) -> bool:
+        """Whether a slot holds D^-1 of an operator, whose joints give way by it."""
+        origin = self.program.origins.get(slot)
+        inner = None if origin is None else origin.expression
+        letter = inner.children[0] if isinstance(inner, Inverse) else None
+        return isinstance(letter, Symbol) and letter.record is op.D.record
+
+    @cached_property
+    def _rows(self) -> frozenset[Slot]:
+        """What only the steps of a letter are made of that goes by its own name in formulas."""
+        readers: dict[Slot, list[Statement]] = {}
+        for x in self.program.statements():
+            for read in x.arguments:
+                readers.setdefault(read.slot, []).append(x)
+        found: set[Slot] = set()
+        applied = {
+            x: y.applied[2] for x, y in self.program.origins.items() if y.applied is not None
+        }
+        pending = [
+            x for x in self.program.statements() if x.step == "inboard_block" or x.target in applied
+        ]
+        named, kept = set(map(id, pending)), set(applied.values())
+        while pending:
+            for slot in {read.slot for read in pending.pop().arguments} - found - kept:
+                if all(id(x) in named or x.target in found for x in readers[slot]):
+                    found.add(slot)
+                    pending += self.makers[slot]
+        return frozenset(found)
 
     def _is_placement(self, maker: Statement) -> bool:
         """Whether a statement only places joint speeds along their axes: H*(k) y(k)."""

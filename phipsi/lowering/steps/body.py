@@ -159,6 +159,48 @@ def turn_carry_any(seat: Seat, X: Vector, W: Matrix) -> Matrix:
     return [list(transforms.turn(factors, row)) for row in half]
 
 
+@step("operator")
+def inboard_block(
+    seat: Seat, a: Vector, b: Vector, c: Vector, d: Vector, e: Vector, f: Vector, operator: object
+) -> Matrix:
+    """E(p,k) of an operator of one step, of its six rows."""
+    return [list(row) for row in (a, b, c, d, e, f)]
+
+
+@step("A @ W @ A.T")
+def carry_by(seat: Seat, A: Matrix, W: Matrix) -> Matrix:
+    """A W A* of a symmetric W and any step A(p,k)."""
+    return blocks.congruence(A, W)
+
+
+@step("A @ W @ B.T")
+def carry_by_both(seat: Seat, A: Matrix, W: Matrix, B: Matrix) -> Matrix:
+    """A W B* of any W and any steps A(p,k) and B(p,k)."""
+    return blocks.compose(A, blocks.compose(W, blocks.transpose(B)))
+
+
+@step("A.T @ W @ A")
+def carry_back_by(seat: Seat, A: Matrix, W: Matrix | None) -> Matrix:
+    """A* W A of the parent's symmetric W; nothing comes from the world."""
+    if W is None:
+        return blocks.zero_matrix(6, 6)
+    return blocks.congruence_transposed(A, W)
+
+
+@step("A.T @ W @ B")
+def carry_back_by_both(seat: Seat, A: Matrix, W: Matrix | None, B: Matrix) -> Matrix:
+    """A* W B of the parent's W."""
+    if W is None:
+        return blocks.zero_matrix(6, 6)
+    return blocks.compose(blocks.transpose(A), blocks.compose(W, B))
+
+
+@step("")
+def unit_entry(seat: Seat, j: int) -> list[Scalar]:
+    """e_j, the same at every body."""
+    return blocks.identity(6)[j]
+
+
 @step("M")
 def rigid_body(seat: Seat) -> list[Scalar]:
     """Mass, first moment and rotational inertia of the body about its frame."""

@@ -1,4 +1,8 @@
-"""The letters of the algebra, to be imported by name: `from phipsi.operators import H, phi, M`."""
+"""The letters of the papers, to be imported by name: `from phipsi.operators import H, phi, M`.
+
+Letters of later layers live in modules of this package, one for each family, with an `Alphabet`
+of the family's name: `phipsi.operators.closed` has that of `pp.parse(text, alphabet="closed")`.
+"""
 
 from phipsi.algebra.elements import at, at_joint
 from phipsi.algebra.operators import (
