@@ -49,6 +49,10 @@ from phipsi.lowering.structure import (
 )
 
 MOST_WORDS = 500  # of one operator; nobody types more, and a bug might
+TOO_LONG = (
+    f"`{{}}` has more than {MOST_WORDS} terms when multiplied out; "
+    "pp.as_matrix evaluates it densely"
+)
 
 
 @dataclass(frozen=True)
@@ -81,10 +85,7 @@ def _gathered(
     done: dict[tuple, float] = {}
     while pending:
         if len(pending) + len(done) > MOST_WORDS:
-            raise LoweringError(
-                f"`{operator}` has more than {MOST_WORDS} terms when multiplied out; "
-                "pp.as_matrix evaluates it densely"
-            )
+            raise LoweringError(TOO_LONG.format(operator))
         word = pending.pop(0)
         shorter = step(word)
         if shorter is None:
@@ -129,11 +130,7 @@ def expand(node: Node, is_cut: bool = True) -> Iterator[Word]:
             for factor in node.factors:
                 is_number = factor.is_scalar
                 parts = [Word(1, (), (factor,))] if is_number else list(expand(factor, is_cut))
-                words = [
-                    Word(x.number * y.number, x.atoms + y.atoms, x.scalars + y.scalars)
-                    for x in words
-                    for y in parts
-                ]
+                words = _times(words, parts, node)
             for word in words:
                 factors = [x for atom in word.atoms for x in atom.factors]
                 whole = is_cut and find_cut(factors) is not None
@@ -143,6 +140,21 @@ def expand(node: Node, is_cut: bool = True) -> Iterator[Word]:
             yield Word(1, ())
         case _:
             yield Word(1, (node,))
+
+
+def _times(left: Sequence[Word], right: Sequence[Word], whole: Node) -> list[Word]:
+    """All products of two words, equal ones added up; LoweringError for too many."""
+    pairs = (
+        ((x.atoms + y.atoms, x.scalars + y.scalars), x.number * y.number)
+        for x in left
+        for y in right
+    )
+    numbers: dict[tuple, float] = {}
+    for key, number in pairs:
+        numbers[key] = numbers.get(key, 0) + number
+        if len(numbers) > MOST_WORDS:
+            raise LoweringError(TOO_LONG.format(whole))
+    return [Word(number, *key) for key, number in numbers.items()]
 
 
 def _at_points(node: Node) -> bool:

@@ -14,6 +14,7 @@ from functools import lru_cache, reduce
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import MASS, Family
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation
+from phipsi.algebra.identities.equation import own_identities
 from phipsi.algebra.node import Identity, Inverse, Node, Scaled, Sum, Symbol, add
 from phipsi.algebra.rewriting.normal import (
     are_equal,
@@ -61,7 +62,11 @@ def ways_for(
         granted, using, without, kept: as `rules.chosen` takes them.
     """
     said = (x for x in _said(ends, granted) if x.name != INVERSION or _is_of_small_space(x))
-    return chosen((*IDENTITIES.values(), *said), granted, using, without, kept)
+    ways = chosen((*IDENTITIES.values(), *said), granted, using, without, kept)
+    for equation in own_identities():  # of shorthands too, which ends have unfolded
+        if equation.name not in without and set(equation.conditions) <= set(granted):
+            ways += [way for way in _opened_ways(equation) if way not in ways]
+    return ways
 
 
 def every_way_for(
