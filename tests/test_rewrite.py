@@ -15,15 +15,16 @@ from machines import REFERENCES
 from symbols import A, assert_close, free_names, x
 
 import phipsi as pp
+from phipsi.algebra.rewriting.normal import are_equal
 from phipsi.algebra.rewriting.opening import normal_form, open_up
 from phipsi.algebra.walk import walk
 from phipsi.backends import machine_code
 from phipsi.compile import make_program, rewrite_expressions
-from phipsi.explain.deriving.derive import _Opening
 from phipsi.lowering import rewrite as rewriting
 from phipsi.lowering.conditions import Facts, facts_of, is_regular
 from phipsi.lowering.cost import cost_of, count_folded
 from phipsi.lowering.rewrite import BOUND, MOST_BODIES, MOST_MADE, find_candidates, guards_of
+from phipsi.lowering.settle import settle
 from phipsi.operators import (
     C,
     D,
@@ -50,6 +51,7 @@ from phipsi.operators import (
     vector,
 )
 
+deriving = importlib.import_module("phipsi.explain.deriving.derive")
 whiten, colour = I - H @ psi @ K, I + H @ phi @ K
 
 # Flops of every expression of the market as it was lowered before identities were used.
@@ -190,10 +192,53 @@ def test_the_record_is_of_the_market():
     assert len(RECORDED["flops"]) > 500
 
 
-def test_compile_and_derive_begin_at_one_normal_form():
-    for expression in MARKET.values():
-        assert normal_form(expression) == _Opening(expression, frozenset()).end
-        assert normal_form(normal_form(expression)) == normal_form(expression)
+@pytest.fixture
+def begun(monkeypatch):
+    """What searches begin with, of `compile` and of `derive`, by the module that asks."""
+
+    def watch(module, starts):
+        class Watched(module.Search):
+            def __post_init__(self):
+                super().__post_init__()
+                starts.append(self.start)
+
+        monkeypatch.setattr(module, "Search", Watched)
+        return starts
+
+    return {module: watch(module, []) for module in (rewriting, deriving)}
+
+
+def test_compile_and_derive_begin_their_searches_at_one_normal_form(begun):
+    facts, searched = facts_of(pp.chain(3)), 0
+    for name, line in MARKET.items():
+        find_candidates(line, facts, bound=1)
+        pp.derive(line, bound=1)
+        if begun[rewriting]:  # else it is too long
+            searched += 1
+            assert begun[rewriting] == begun[deriving][:1], name
+            assert begun[rewriting] == [normal_form(line)], name
+        for starts in begun.values():
+            starts.clear()
+    assert searched > 500
+
+
+def test_normal_form_is_a_fixed_point_and_leads_to_the_same_lowering():
+    """What `settle` makes of a line, and of its normal form, differs by the axioms alone."""
+    for name, line in MARKET.items():
+        normal = normal_form(line)
+        assert normal_form(normal) == normal, name
+        assert are_equal(settle(line), settle(normal)), name
+
+
+@pytest.mark.parametrize("name", ["FD", "body accelerations", "free accelerations of points"])
+def test_compile_finds_what_derive_finds(name):
+    """Its search is short; but for what divides where the line does not, long enough."""
+    model, line = pp.chain(10), MARKET[f"vectors of the papers: {name}"]
+    facts = facts_of(model)
+    result = pp.derive(line, assume=list(facts.conditions)).result
+    assert guards_of(result, facts) == guards_of(line, facts)
+    (found,) = rewrite_expressions([line], model, limit=None)
+    assert flops(found, model) <= flops(result, model)
 
 
 @pytest.mark.parametrize("unroll", [True, False])

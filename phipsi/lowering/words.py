@@ -1,4 +1,4 @@
-"""Operators as sums of words: the normal form from which matrices are made.
+"""Operators as sums of words, from which matrices are made: a step of the lowering.
 
 A word is a number times a product of atoms: memoryless operators, the step
 E_phi, propagators (I - N)^-1, and stars of these. Where a causal atom stands
@@ -36,7 +36,7 @@ from phipsi.algebra.rewriting.normal import joined, number_and_factors
 from phipsi.algebra.spaces import BASE, BODY, POINTS, SCALAR, Causality, Space
 from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError
-from phipsi.lowering.settle import freed, locked
+from phipsi.lowering.settle import sides_of
 from phipsi.lowering.structure import (
     CARRIED,
     CARRIED_TO_BASE,
@@ -205,14 +205,14 @@ def carried(E: Node, W: Node, F: Node) -> Symbol:
 
 
 @lru_cache(maxsize=256)
-def _lemma_5(family: Family) -> dict[tuple[Node, ...], tuple[Node, Node]]:
-    """psi K L phi = phi K L psi = phi - psi, and the stars: what becomes the difference of two."""
-    phi, psi = locked(family), freed(family)
-    K_L = (*family.E.factors, family.letter(op.G), *family.L.factors)
-    found = {(left, *K_L, right): (phi, psi) for left, right in ((psi, phi), (phi, psi))}
-    return found | {
-        tuple(starred(x) for x in reversed(key)): (starred(phi), starred(psi)) for key in found
-    }
+def _lemma_5(family: Family) -> dict[tuple[Node, ...], tuple[Node, ...]]:
+    """psi K L phi = phi K L psi = phi - psi, and the stars: products, and the terms they become."""
+    found = {}
+    for name in ("Lemma 5 as a product", "Lemma 5 as a product, turned"):
+        left, right = sides_of(name, family)
+        for product_, sum_ in ((left, right), (starred(left), starred(right))):
+            found[product_.factors] = sum_.terms
+    return found
 
 
 def _reduce(word: Word) -> list[Word] | None:
@@ -236,11 +236,12 @@ def _by_lemma_5(word: Word) -> list[Word] | None:
     """A word in which psi K L phi stands, as two without; None if there is none."""
     atoms = word.atoms
     for family in dict.fromkeys(map(_family_of_gain, atoms)):
-        for pattern, (phi, psi) in _lemma_5(family).items() if family else ():
+        for pattern, terms in _lemma_5(family).items() if family else ():
             n = len(pattern)
             for i in range(len(atoms) - n + 1):
                 if atoms[i : i + n] == pattern:
-                    return [_put(word, 1, i, (phi,), i + n), _put(word, -1, i, (psi,), i + n)]
+                    parts = map(number_and_factors, terms)
+                    return [_put(word, number, i, new, i + n) for number, new in parts]
     return None
 
 
