@@ -362,7 +362,7 @@ def test_products_of_many_sums_take_as_many_steps_as_they_have_factors(make):
 
 
 def test_matrices_of_too_many_terms_are_refused_before_they_are_made():
-    with pytest.raises(pp.LoweringError, match="more than 500 terms"):
+    with pytest.raises(pp.LoweringError, match="more than 600 terms"):
         make_program([product_of_sums(30)])
 
 

@@ -32,7 +32,7 @@ from phipsi.algebra.node import (
     add,
     compose,
 )
-from phipsi.algebra.rewriting.normal import joined, number_and_factors
+from phipsi.algebra.rewriting.normal import LARGEST, joined, number_and_factors, totals
 from phipsi.algebra.spaces import BASE, BODY, POINTS, SCALAR, Causality, Space
 from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError
@@ -48,10 +48,8 @@ from phipsi.lowering.structure import (
     step_of,
 )
 
-MOST_WORDS = 500  # of one operator; nobody types more, and a bug might
-TOO_LONG = (
-    f"`{{}}` has more than {MOST_WORDS} terms when multiplied out; "
-    "pp.as_matrix evaluates it densely"
+TOO_LONG = (  # nobody types more, and a bug might
+    f"`{{}}` has more than {LARGEST} terms when multiplied out; pp.as_matrix evaluates it densely"
 )
 
 
@@ -82,18 +80,18 @@ def _gathered(
 ) -> list[Word]:
     """The words of an operator, each reduced as far as it goes, equal ones added up."""
     pending = list(expand(operator, is_cut))
-    done: dict[tuple, float] = {}
+    done: dict[tuple, list[float]] = {}
     while pending:
-        if len(pending) + len(done) > MOST_WORDS:
+        if len(pending) + len(done) > LARGEST:
             raise LoweringError(TOO_LONG.format(operator))
         word = pending.pop(0)
         shorter = step(word)
         if shorter is None:
-            key = (word.atoms, word.scalars)
-            done[key] = done.get(key, 0) + word.number
+            done.setdefault((word.atoms, word.scalars), []).append(word.number)
         else:
             pending[:0] = shorter
-    return [Word(number, *key) for key, number in done.items() if number != 0]
+    pairs = ((key, number) for key, numbers in done.items() for number in numbers)
+    return [Word(number, *key) for key, number in totals(pairs).items()]
 
 
 def expand(node: Node, is_cut: bool = True) -> Iterator[Word]:
@@ -144,16 +142,13 @@ def expand(node: Node, is_cut: bool = True) -> Iterator[Word]:
 
 def _times(left: Sequence[Word], right: Sequence[Word], whole: Node) -> list[Word]:
     """All products of two words, equal ones added up; LoweringError for too many."""
-    pairs = (
+    numbers = totals(
         ((x.atoms + y.atoms, x.scalars + y.scalars), x.number * y.number)
         for x in left
         for y in right
     )
-    numbers: dict[tuple, float] = {}
-    for key, number in pairs:
-        numbers[key] = numbers.get(key, 0) + number
-        if len(numbers) > MOST_WORDS:
-            raise LoweringError(TOO_LONG.format(whole))
+    if len(numbers) > LARGEST:
+        raise LoweringError(TOO_LONG.format(whole))
     return [Word(number, *key) for key, number in numbers.items()]
 
 
