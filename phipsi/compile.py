@@ -1,7 +1,7 @@
 """The spine: from text to machine code, every stage in its order.
 
 compile         text -> expressions         `parse`; a function of arrays around what follows
-rewrite_...     expressions -> expressions  the cheapest that mean the same, by the identities
+rewrite_...     expressions -> expressions  the cheapest that mean the same, on this machine
 make_program    expressions -> program      found on disk, or made:
   settle          expressions -> expressions  definitions unfolded, inverses found
   lower           expressions -> statements   on bodies
@@ -29,6 +29,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import chain
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
@@ -40,8 +41,8 @@ from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import SCALAR
-from phipsi.algebra.walk import letters_of
-from phipsi.backends.disk.identity import of_expressions
+from phipsi.algebra.walk import letters_of, walk
+from phipsi.backends.disk.identity import of_blocks, of_expressions, of_machine
 from phipsi.backends.disk.records import kept
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.backends.real import REALS
@@ -54,9 +55,10 @@ from phipsi.graph.graph import GraphTooLargeError, count_operations
 from phipsi.lowering import matrices
 from phipsi.lowering.conditions import Facts, facts_of
 from phipsi.lowering.covariance import infer_kinds
+from phipsi.lowering.lower import TooManyTermsError
 from phipsi.lowering.parameters import checked_names
 from phipsi.lowering.program import Output, Program
-from phipsi.lowering.rewrite import rewrite as rewrite_by_identities
+from phipsi.lowering.rewrite import BOUND, LARGEST, SHARED, Meter, choose, find_candidates
 from phipsi.lowering.schedule import schedule
 from phipsi.lowering.settle import settle
 from phipsi.lowering.verify import verify
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from phipsi.backends.sequence import StepComputation
 
 BACKENDS = ("llvm", "numpy")
+MOST_OPENED, OPENED_EACH = 200, 5  # terms of sums in a program, and for each part it is made of
 DEFAULT = os.environ.get("PHIPSI_BACKEND", "llvm")
 
 
@@ -98,36 +101,92 @@ def _make_program(
 
 
 def rewrite_expressions(
-    expressions: Sequence[Node], model: Model, parameters: Sequence[str] = ()
+    expressions: Sequence[Node],
+    model: Model,
+    parameters: Sequence[str] = (),
+    limit: int | None = LARGEST,
 ) -> tuple[Node, ...]:
-    """Expressions that mean the same and cost less on such a machine, if there are any.
+    """Expressions that mean the same and cost less on this machine, if there are any.
 
     The identities of the papers take part, and those of `add_identity`.
+
+    Args:
+        expressions: of one function.
+        model: the machine.
+        parameters: its numbers that are arguments.
+        limit: nodes up to which the code is straight; None where it is never.
     """
-    return _rewritten(tuple(expressions), facts_of(model, parameters), own_identities())
+    typed, own = tuple(expressions), own_identities()
+    known_as = "rewriting", typed, tuple(parameters), limit, own
+    if known_as not in model.functions:
+        facts = facts_of(model, parameters)
+        distinct = tuple(dict.fromkeys(typed))
+        bound = BOUND * min(SHARED, len(distinct)) // len(distinct)
+        candidates = {x: _candidates(x, facts, own, bound) for x in distinct}
+        model.functions[known_as] = _chosen(typed, candidates, model, tuple(parameters), limit)
+    return model.functions[known_as]
 
 
 @lru_cache(maxsize=512)
-def _rewritten(
-    expressions: tuple[Node, ...], facts: Facts, own: tuple[Equation, ...]
+def _candidates(
+    expression: Node, facts: Facts, own: tuple[Equation, ...], bound: int
 ) -> tuple[Node, ...]:
+    """What a search finds that means the same; it depends on few facts of the machine."""
     sides = tuple(x for one in own for x in (one.left, one.right, *one.variables))
-    told, known = of_expressions(expressions), of_expressions(sides)
-    has_functions = any(isinstance(x, MachineLetter) for x in letters_of((*expressions, *sides)))
+    told, known = of_expressions((expression,)), of_expressions(sides)
+    has_functions = any(isinstance(x, MachineLetter) for x in letters_of((expression, *sides)))
     about = [(x.name, len(x.variables), sorted(map(str, x.conditions))) for x in own]
     met = sorted(map(str, facts.conditions)), facts.regular, facts.plain
     is_told = told is not None and known is not None and not has_functions
-    key = (told, known, about, *met) if is_told else None
-    lower = partial(_lower, plain=facts.plain)
-    return kept("rewriting", key, lambda: rewrite_by_identities(expressions, facts, lower))
+    key = (told, known, about, *met, bound) if is_told else None
+    return kept("rewriting", key, lambda: find_candidates(expression, facts, bound))
+
+
+def _chosen(
+    typed: tuple[Node, ...],
+    candidates: dict[Node, tuple[Node, ...]],
+    model: Model,
+    parameters: tuple[str, ...],
+    limit: int | None,
+) -> tuple[Node, ...]:
+    """Of candidates, those that cost least on a machine."""
+    every = (*typed, *(x for several in candidates.values() for x in several))
+    if len(every) == len(typed):
+        return typed
+    plain = not model.has_mimics
+
+    def choose_counted() -> tuple[Node, ...]:
+        lower = partial(_lower, plain=plain)
+        return choose(typed, candidates, Meter(typed, model, lower, parameters, limit))
+
+    told, machine = of_expressions(every), of_machine(model)
+    is_told = told is not None and machine is not None
+    key = (told, machine, of_blocks(every, model), parameters, limit) if is_told else None
+    return kept("choice", key, choose_counted)
 
 
 def _lower(expressions: tuple[Node, ...], plain: bool) -> Program:
+    """The program of expressions, in time that is a polynomial of their length."""
     memo: dict[Node, Node] = {}
     settled = [settle(x, plain, memo) for x in expressions]
+    most = MOST_OPENED + OPENED_EACH * len(set(chain.from_iterable(map(walk, settled))))
+    try:
+        return _lower_settled(expressions, settled, memo, plain, most)
+    except TooManyTermsError:
+        return _lower_settled(expressions, settled, memo, plain, None)
+
+
+def _lower_settled(
+    expressions: tuple[Node, ...],
+    settled: Sequence[Node],
+    memo: dict[Node, Node],
+    plain: bool,
+    most_opened: int | None,
+) -> Program:
     kinds = infer_kinds(settled)
     typed = {after: before for before, after in memo.items()}
-    low = matrices.MatrixLowering(plain, kinds.letters, typed, kinds.covariant)
+    how = kinds.letters, typed, kinds.covariant, most_opened
+    low = matrices.MatrixLowering(plain, *how)
     for number, (node, ends) in enumerate(zip(settled, kinds.outputs, strict=True)):
         if node.source is SCALAR:
             matrices.emit_vector(low, number, node, ends)
@@ -471,7 +530,10 @@ def compile_expressions(
     key = (expressions, several, options, parameters, own_identities() if rewrite else None)
     if key not in functions:
         check_letters(model, letters_of(expressions))
-        chosen = rewrite_expressions(expressions, model, parameters) if rewrite else expressions
+        chosen = expressions
+        if rewrite:
+            limit = LARGEST if options.backend == "llvm" and options.unroll is not False else None
+            chosen = rewrite_expressions(expressions, model, parameters, limit)
         program = _make_program(chosen, not model.has_mimics, free_letters(expressions))
         function = Function(model, expressions, several, program, options, parameters)
         functions[key] = function  # its first call: function.options.make_code(function.job())

@@ -30,7 +30,7 @@ SWEEPS = {
     "FD2": (forward.FD2(*BOTH), 3),
     "FD3": (forward.FD3(*BOTH), 3),
     "FD4": (forward.FD4(*BOTH), 3),
-    "accelerations": (forward.link_accelerations(PLAIN.a, *BOTH), 3),
+    "accelerations": (forward.link_accelerations(*BOTH), 3),
     "inverse dynamics": (inverse.newton_euler(*BOTH), 2),
     "bias": (inverse.bias(*BOTH), 2),
     "gravity": (inverse.GRAVITY, 2),

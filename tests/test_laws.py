@@ -1,5 +1,7 @@
 """Control laws as operator expressions: what they mean, over time, in batches; what is none."""
 
+import importlib
+
 import machines
 import numpy as np
 import pytest
@@ -7,8 +9,31 @@ from machines import MARKET
 from numpy.testing import assert_allclose, assert_array_equal
 
 import phipsi as pp
-from phipsi.operators import C, H, J, M, Mass, S_q, T, U, V, X, beta, operator, phi, scalar, vector
+from phipsi.algebra.rewriting.normal import are_equal
+from phipsi.backends.disk.identity import of_expressions
+from phipsi.graph.graph import Graph
+from phipsi.operators import (
+    C,
+    H,
+    I,
+    J,
+    K,
+    M,
+    Mass,
+    S_q,
+    T,
+    U,
+    V,
+    X,
+    beta,
+    operator,
+    phi,
+    psi,
+    scalar,
+    vector,
+)
 from phipsi.simulate.control import ComputedTorque, EachStep, Feedback, Law
+from phipsi.simulate.vectors import Numbers
 
 pytestmark = pytest.mark.usefixtures("as_for_users")
 
@@ -268,3 +293,66 @@ def test_rows_have_no_meaning_where_steps_choose_their_length(arm):
 def test_a_law_says_its_equation():
     assert repr(Law(C)) == "<Law: tau = C>"
     assert repr(pp.control.GravityCompensation()).startswith("<GravityCompensation: tau = ")
+
+
+# -- what is kept of them ------------------------------------------------------------------------
+
+
+SAME_AND_NOT = [
+    Mass @ Mass.inv @ u,
+    u,
+    Mass.inv @ Mass @ u,
+    (I - H @ psi @ K) @ (I + H @ phi @ K) @ u,
+    Mass @ u,
+    H @ phi @ M @ phi.T @ H.T @ u,
+    u + C,
+]
+
+
+def steps_of(law, model, monkeypatch):
+    """The expressions that steps with a law are compiled from."""
+    functions = []
+
+    def watched(*arguments, **named):
+        functions.append(compile_(*arguments, **named))
+        return functions[-1]
+
+    mechanisms = importlib.import_module("phipsi.simulate.machines")
+    compile_ = mechanisms.compile
+    monkeypatch.setattr(mechanisms, "compile", watched)
+    graph = Graph()
+    q, v, given = (Numbers(graph.input((x, i)) for i in range(model.nv)) for x in "qvu")
+    law.force(mechanisms.NodeMechanism(model, graph), q, v, {"law.u": given})
+    monkeypatch.undo()
+    return functions[-1].program.expressions
+
+
+@pytest.mark.parametrize("line", SAME_AND_NOT, ids=str)
+def test_records_of_steps_name_the_program_that_is_compiled(line, monkeypatch):
+    model = pp.chain(3)
+    law = Law(line, u=[0.3, 0.2, 0.1])
+    (about, *_), *_ = law.told(model)
+    assert about == of_expressions(steps_of(law, model, monkeypatch))
+
+
+def test_laws_of_one_record_take_the_same_steps(monkeypatch):
+    model = pp.chain(3)
+    found = {}
+    for line in SAME_AND_NOT:
+        law = Law(line, u=[0.3, 0.2, 0.1])
+        steps = steps_of(law, model, monkeypatch)
+        assert found.setdefault(repr(law.told(model)), steps) == steps
+    assert len(found) < len(SAME_AND_NOT)  # some are the same, by the identities
+
+
+def test_identities_of_the_user_reach_laws(monkeypatch):
+    model, law = pp.chain(3), Law(Mass @ u, u=[0.3, 0.2, 0.1])
+    before = law.told(model)
+    pp.add_identity("light", Mass @ u, 2 * u)
+    try:
+        assert law.told(model) != before
+        (found,) = steps_of(law, model, monkeypatch)
+        assert are_equal(found, 2 * S_q.T @ u)
+    finally:
+        pp.forget_identity("light")
+    assert law.told(model) == before

@@ -68,7 +68,7 @@ REFUSED = {
     ),
     "too many terms": (
         functools.reduce(operator.matmul, [phi + psi.T + A] * 6),
-        "has more than 500 terms when multiplied out",
+        "has more than 600 terms when multiplied out",
     ),
     "axes at different points": (
         X(TIP) @ X(ELBOW),

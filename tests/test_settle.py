@@ -17,7 +17,7 @@ from phipsi.algebra.rewriting.normal import joined, number_and_factors, terms_of
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, SCALAR, Causality
 from phipsi.algebra.stars import starred
 from phipsi.algebra.walk import walk
-from phipsi.lowering.settle import MASS, Family, family_of, inverse, settle
+from phipsi.lowering.settle import MASS, Family, family_of, inverse, settle, sides_of
 from phipsi.lowering.structure import (
     is_memoryless,
     is_pointwise,
@@ -412,3 +412,21 @@ def test_inverse_without_a_user_quotes_what_it_was_given():
 def test_strict_operators_have_letters_of_their_own_steps():
     assert settle(phi_tilde) == phi @ E_phi
     assert INVERSES["causal, half a step"].causality is Causality.CAUSAL
+
+
+def test_inverse_is_the_same_however_like_terms_are_spread():
+    halves = H @ phi @ (0.25 * M) @ phi.T @ H.T + 0.75 * (H @ phi @ M @ phi.T @ H.T) + 0.5 * Jm
+    assert settle((halves + 0.5 * Jm).inv) == settle(Mass.inv)
+
+
+@pytest.mark.parametrize(
+    "name", ["Lemma 2", "Lemma 3", "Lemma 5 as a product", "Lemma 5 as a product, turned"]
+)
+def test_identities_of_the_mass_operator_are_said_of_other_families(name):
+    """Of bodies on springs, in body space: L = I, E = E_phi, W = M + I."""
+    meaning = Meaning(machines.MARKET["rbdl_tree_3d"]())
+    family = Family(I.at(BODY), E_phi, M + I.at(BODY), M)
+    sides = sides_of(name, family)
+    if name == "Lemma 3":
+        sides = (phi @ (M + I.at(BODY)) @ phi.T + M).inv, sides[1]
+    assert_close(*(meaning(settle(x)) for x in sides))

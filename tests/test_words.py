@@ -218,7 +218,7 @@ def test_stars_stand_on_letters_only(expression):
 
 def test_too_many_words_are_refused():
     many = functools.reduce(operator.matmul, [phi + psi.T + A] * 6)
-    with pytest.raises(pp.LoweringError, match=r"has more than 500 terms.*pp\.as_matrix"):
+    with pytest.raises(pp.LoweringError, match=r"has more than 600 terms.*pp\.as_matrix"):
         words(many)
 
 

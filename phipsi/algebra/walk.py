@@ -1,6 +1,6 @@
 """Going through an expression."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import Node, Symbol
@@ -32,3 +32,12 @@ def letters_of(expressions: Sequence[Node]) -> list[Symbol]:
     """Every letter in some expressions, definitions included, each once, as first met."""
     found = (x for one in expressions for x in walk(one) if isinstance(x, Symbol))
     return list(dict.fromkeys(found))
+
+
+def replace_letters(node: Node, words: Mapping[Node, Node]) -> Node:
+    """An expression with others in the place of some letters, or of identities."""
+    if node in words:
+        return words[node]
+    if not node.children:
+        return node
+    return node.rebuild(tuple(replace_letters(x, words) for x in node.children))

@@ -3,11 +3,15 @@
 psi @ x + psi @ y            psi @ (x + y), one sweep
 tau_bar @ w + G @ T          w + G @ (T - H @ w)
 I - H @ psi @ K              own part I, strict part -H @ psi @ E_phi @ G
+
+A sum in front is multiplied out on the way, (A + B) x = A x + B x, so that terms meet that
+belong together. In products of many sums that would have no end: there every factor is applied
+to the vector on its right, one after the other (`opens=False`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 from phipsi.algebra import operators as op
@@ -29,15 +33,24 @@ from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError, SolveError
 from phipsi.lowering.structure import is_memoryless, is_one_step, load_points, step_of
 
+Place = tuple[int, ...]  # of a term, in the sums that were opened: terms keep their order
 
-def factor_left(terms: Sequence[Node], walks: bool) -> list[tuple[float, tuple[Node, ...]]]:
+
+def factor_left(
+    terms: Sequence[Node], walks: bool, opens: bool = True
+) -> list[tuple[float, tuple[Node, ...]]]:
     """Terms with equal first factors merged: A x + A y = A (x + y); equal terms added.
 
     On columns that walk, tau_bar stays closed: what stands beside it is zero
     beyond the column's start, and the zeros of tau_bar w are worth more.
+
+    Args:
+        terms: of a sum, vectors.
+        walks: whether they are columns that walk.
+        opens: whether sums in front are multiplied out.
     """
     merged: dict[Node, list[tuple[float, Node | None]]] = {}
-    for number, factors in _multiplied_out(terms):
+    for number, factors in open_sums(terms) if opens else map(number_and_factors, terms):
         if len(factors) == 1:
             merged.setdefault(factors[0], []).append((number, None))
         else:
@@ -66,20 +79,31 @@ def factor_left(terms: Sequence[Node], walks: bool) -> list[tuple[float, tuple[N
     return result
 
 
-def _multiplied_out(terms: Sequence[Node]) -> Iterator[tuple[float, tuple[Node, ...]]]:
-    """Terms as number and factors, a sum in front multiplied out: (A + B) x = A x + B x."""
-    for term in terms:
-        number, factors = number_and_factors(term)
-        if len(factors) > 1 and isinstance(factors[0], Sum):
-            rest = factors[1:]
-            for own, inner in _multiplied_out(factors[0].children):
-                kept = inner if not isinstance(inner[-1], Identity) else inner[:-1]
-                yield from _multiplied_out([joined(number * own, (*kept, *rest))])
-        elif len(factors) == 1 and isinstance(factors[0], Sum):
-            for own, inner in _multiplied_out(factors[0].children):
-                yield number * own, inner
-        else:
-            yield number, factors
+def open_sums(terms: Sequence[Node]) -> list[tuple[float, tuple[Node, ...]]]:
+    """Terms as number and factors, a sum in front multiplied out: (A + B) x = A x + B x.
+
+    Only what stands in front: behind a factor, sums stay closed. Equal ones are opened once, with
+    the sum of their numbers: in (I + A + 2 (I + B)) x, three times x.
+    """
+    pending: list[tuple[Place, float, tuple[Node, ...]]] = [
+        ((i,), *number_and_factors(x)) for i, x in enumerate(terms)
+    ]
+    done: list[tuple[Place, float, tuple[Node, ...]]] = []
+    while pending:
+        sums: dict[tuple[Node, ...], tuple[Place, float]] = {}
+        for place, number, factors in pending:
+            if isinstance(factors[0], Sum):
+                first, total = sums.get(factors, (place, 0))
+                sums[factors] = first, total + number
+            else:
+                done.append((place, number, factors))
+        pending = []
+        for (head, *rest), (place, number) in sums.items():
+            for i, (own, inner) in enumerate(map(number_and_factors, head.children)):
+                kept = inner[:-1] if rest and isinstance(inner[-1], Identity) else inner
+                term = number_and_factors(joined(number * own, (*kept, *rest)))
+                pending.append(((*place, i), *term))
+    return [(number, factors) for _, number, factors in sorted(done, key=lambda x: x[0])]
 
 
 def _open_free_joints(merged: dict[Node, list[tuple[float, Node | None]]]) -> None:

@@ -91,6 +91,10 @@ LONG = 20  # factors of a product that are lowered at once
 BRACKET_STEPS = {"S": "cross_force", "cross": "cross_motion", "Q": "cross_adjoint"}
 
 
+class TooManyTermsError(Exception):
+    """Sums that are multiplied out from the left have no end: see `factor_left`."""
+
+
 class Lowering(Writer, ABC):
     """The statements of some expressions.
 
@@ -100,6 +104,8 @@ class Lowering(Writer, ABC):
         kinds: of the free letters, what their body vectors are; see `covariance`.
         typed: of settled expressions, how the user typed them; for messages.
         covariant: whether the origins of frames may move.
+        most_opened: terms of all sums together that are multiplied out from the left; None
+            where every factor is applied as it stands.
     """
 
     def __init__(
@@ -108,10 +114,12 @@ class Lowering(Writer, ABC):
         kinds: Mapping[Symbol, tuple[str, str]] | None = None,
         typed: Mapping[Node, Node] | None = None,
         covariant: bool = False,
+        most_opened: int | None = None,
     ):
         super().__init__()
         self.covariant = covariant
         self.plain, self.kinds, self.typed = plain, kinds or {}, typed or {}
+        self.most_opened, self._opened = most_opened, 0
         self._vectors: dict[Node, Slot] = {}
         self._blocks: dict[Node, Slot] = {}
 
@@ -178,7 +186,10 @@ class Lowering(Writer, ABC):
     def _sum(self, terms: Sequence[Node]) -> Slot:
         """Terms factored from the left, then added one by one."""
         walks = any(self._domain_of(term).kind == "column" for term in terms)
-        factored = factor_left(terms, walks)
+        self._opened += len(terms)
+        if self.most_opened is not None and self._opened > self.most_opened:
+            raise TooManyTermsError
+        factored = factor_left(terms, walks, self.most_opened is not None)
         if len(factored) == 1:
             number, factors = factored[0]
             return self.vector(joined(number, factors))

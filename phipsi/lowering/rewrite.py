@@ -4,22 +4,24 @@
     (I - H psi K) H phi M V           H psi M V                      [003 Lemma 4]
     J Mass^-1 J* f                    B* psi* H* D^-1 H psi B f      [002 (3.10)]
 
-The normal form, the rules, the search and its prices are those of `derive`; the search is short
-here, so that compiling stays quick: a bound on the expressions that are looked at, not on time,
-so that results are the same everywhere. What it found is lowered and counted on two small
-machines. It takes the place of the line as it was typed if it costs less on one of them, and no
-more on the other; then nobody pays for the search but the one who compiles first.
+Normal form, rules, search and prices are those of `derive`. `find_candidates` searches, within a
+bound on the expressions that are looked at, not on time, so that results are the same
+everywhere; `choose` has the programs of what was found counted on the machine at hand, as the
+user sees them counted, and takes what costs less. The line as it was typed stays where nothing
+is cheaper. Both results are kept on disk: nobody pays for the search but the one who compiles
+first.
 
 What is singular raises on every path. An expression that would not look at a pivot that the
-typed one looks at, or that divides where the typed one does not, is not taken: see `guards_of`.
+typed one looks at, or that divides where the typed one does not, is no candidate: see
+`guards_of`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
-from functools import cache, cached_property
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from phipsi.algebra.families import MASS, Family, family_of
 from phipsi.algebra.identities.equation import Condition
@@ -29,177 +31,275 @@ from phipsi.algebra.rewriting.normal import canonical
 from phipsi.algebra.rewriting.opening import normal_form
 from phipsi.algebra.rewriting.others import ways_for
 from phipsi.algebra.rewriting.price import price, within_reach
-from phipsi.algebra.rewriting.search import Search
+from phipsi.algebra.rewriting.search import Found, Search
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.stars import starred
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError, PhipsiError
+from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.conditions import Facts
-from phipsi.lowering.cost import cost_of
+from phipsi.lowering.cost import cost_of, count_folded
+from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Program
 from phipsi.lowering.settle import settle
 from phipsi.lowering.structure import step_of
-from phipsi.model.build import ModelBuilder
-from phipsi.model.examples import chain
-from phipsi.model.joints import Free, JointKind, Prismatic, Revolute, Spherical
-from phipsi.model.model import Model, point
+from phipsi.model.model import Model, Point, point
 
-BOUND = 5  # expressions that are rewritten
+BOUND = 12  # expressions that are rewritten: two fewer, and `derive` finds cheaper ones
 MOST_WORDS = 80  # of an expression that is rewritten at all, when it is multiplied out
+MOST_MADE = 1000  # words of all expressions that a search makes
 NEAR = 1.25  # results this near to the best are lowered, and counted
-MOST_COUNTED = 4
+MOST_COUNTED = 6
 NO_ROTORS = Condition.NO_ROTORS
-MOST_TOGETHER = 8  # expressions of one function; more are compiled as they are typed
-
-Lower = Callable[[tuple[Node, ...]], Program]
-
-
-def rewrite(expressions: Sequence[Node], facts: Facts, lower: Lower) -> tuple[Node, ...]:
-    """Expressions that mean the same and cost no more; as they were typed where none is cheaper.
-
-    Args:
-        expressions: of one function.
-        facts: what is known of its machine.
-        lower: makes a program of expressions.
-    """
-    typed = tuple(expressions)
-    if len(typed) > MOST_TOGETHER:
-        return typed
-    try:
-        best = tuple(_cheapest(x, facts, lower) for x in typed)
-    except RecursionError:  # nested too deeply; the lowering tells
-        return typed
-    if best == typed or len(typed) == 1:
-        return best
-    return _shared(typed, best, lower)
-
-
-def _cheapest(typed: Node, facts: Facts, lower: Lower) -> Node:
-    """The cheapest expression that the search finds, of those that raise where the typed does."""
-    try:
-        candidates = [x for x in found(typed, facts.conditions) if x != typed]
-        guards = guards_of(typed, facts)
-    except PhipsiError:  # too long, or of no meaning: the lowering tells
-        return typed
-    best = Counted(typed, lower=lower)
-    for one in candidates:
-        try:
-            if guards_of(one, facts) != guards:
-                continue
-        except PhipsiError:
-            continue
-        new = Counted(one, lower=lower)
-        if new.is_less_than(best):
-            best = new
-    return best.expressions[0]
-
-
-def _shared(typed: tuple[Node, ...], best: tuple[Node, ...], lower: Lower) -> tuple[Node, ...]:
-    """Of several expressions, those rewritten that cost less beside the others as well."""
-    least = Counted(*typed, lower=lower)
-    for i, one in enumerate(best):
-        if one != typed[i]:
-            now = least.expressions
-            trial = Counted(*now[:i], one, *now[i + 1 :], lower=lower)
-            if trial.is_less_than(least):
-                least = trial
-    return least.expressions
-
+SHARED = 4  # expressions of one function that are searched with the full bound; more share it
+WORK = 150_000  # flops of programs that are counted for one function, about a second
+LARGEST = 60_000  # nodes of a graph that is unrolled, as the backend has it
+LEAST = 20  # nodes of one body, at the least
+MOST_BODIES = 100  # of a machine whose loops are counted; of larger ones, the first
 
 # -- the search --------------------------------------------------------------------------
 
 
-def found(typed: Node, granted: frozenset[Condition]) -> list[Node]:
-    """Expressions that mean the same, the cheapest as they read first."""
-    start = normal_form(typed)
-    if len(canonical(start).terms) > MOST_WORDS:
-        return [start]
-    search = Search(start, ways_for((start,), granted), price, within_reach)
-    search.run(BOUND)
+def find_candidates(typed: Node, facts: Facts, bound: int = BOUND) -> tuple[Node, ...]:
+    """Expressions that mean the same and raise where the typed one does, the likely ones first.
+
+    Args:
+        typed: the expression.
+        facts: what is known of its machine.
+        bound: how many expressions are rewritten.
+    """
+    try:
+        guards = guards_of(typed, facts)
+        start = normal_form(typed)
+        found = [start]
+        if bound and len(canonical(start).terms) <= MOST_WORDS:
+            search = Search(start, ways_for((start,), facts.conditions), price, within_reach)
+            while not (search.is_done or search.is_spent(bound) or search.words >= MOST_MADE):
+                search.look_at_next()
+            found = [*(x.node for x in find_near(search)), start]
+    except PhipsiError:  # too long, or of no meaning: the lowering tells
+        return ()
+    except RecursionError:  # nested too deeply; the lowering tells
+        return ()
+    return tuple(x for x in dict.fromkeys(found) if x != typed and _has_guards(x, facts, guards))
+
+
+def find_near(search: Search) -> list[Found]:
+    """What a search has found that may be the cheapest once it is counted, the cheapest first."""
     limit = NEAR * search.best.price.flops
-    seen = sorted(search.seen.values(), key=lambda x: x.price)[:MOST_COUNTED]
-    near = [x.node for x in seen if x.price.inverses or x.price.flops <= limit]
-    return list(dict.fromkeys((*near, start)))
+    seen = (x for x in search.seen.values() if search.wanted <= x.used)
+    near = sorted(seen, key=lambda x: x.price)[:MOST_COUNTED]
+    return [x for x in near if x.price.inverses or x.price.flops <= limit]
+
+
+def _has_guards(expression: Node, facts: Facts, guards: Guards) -> bool:
+    try:
+        return guards_of(expression, facts) == guards
+    except PhipsiError:
+        return False
 
 
 # -- what programs cost --------------------------------------------------------------------
 
 
-class Counted:
-    """Expressions, their program if there is one, and what it costs once somebody asks."""
+@dataclass(frozen=True)
+class Count:
+    """What a program costs: its sweeps, and its flops at each sample of points."""
 
-    def __init__(self, *expressions: Node, lower: Lower):
-        self.expressions, self._lower = expressions, lower
+    sweeps: int
+    flops: tuple[int, ...]
 
-    @cached_property
-    def program(self) -> Program | None:
-        """None where there is none."""
-        try:
-            return self._lower(self.expressions)
-        except PhipsiError:
-            return None
+    def is_less_than(self, other: Count) -> bool:
+        """Whether some number is less, and none is more."""
+        pairs = list(zip(self.flops, other.flops, strict=True))
+        is_more = self.sweeps > other.sweeps or any(x > y for x, y in pairs)
+        return not is_more and any(x < y for x, y in pairs)
 
-    def is_less_than(self, other: Counted) -> bool:
-        """Whether the program is cheaper on some machine and dearer on none, in no more sweeps.
 
-        Letters of the user's, and joints by name, are those of one machine and cannot be counted
-        on others: then expressions are compared as they read.
-        """
-        one, two = self.program, other.program
-        if one is None or two is None:
-            return one is not None and two is None
-        if one.loops == two.loops or one.sweeps > two.sweeps:
-            return False
-        if self.flops and other.flops:
-            pairs = list(zip(self.flops, other.flops, strict=True))
-        else:
-            pairs = [(self._price, other._price)]
-        return all(x <= y for x, y in pairs) and any(x < y for x, y in pairs)
+Lower = Callable[[tuple[Node, ...]], Program]
 
-    @cached_property
-    def flops(self) -> tuple[int, ...]:
-        """On each of the small machines; none where they cannot be counted."""
-        assert self.program is not None
-        letters = letters_of(self.expressions)
-        if any(isinstance(x, MachineLetter) for x in letters):
-            return ()
-        lists = {x.arguments for x in letters if x.arguments and POINTS in (x.source, x.target)}
-        bare = min(map(len, lists), default=2)
-        flops = []
-        try:
-            for machine in _machines():
-                ends = [point(machine.bodies[i].name) for i in (-1, 0)]
-                points = {key: [ends[i % 2] for i in range(len(key))] for key in lists}
-                points[()] = [ends[i % 2] for i in range(bare)]
-                flops.append(cost_of(self.program, machine, points).flops)
-        except (
-            PhipsiError,
-            ArithmeticError,
-            LookupError,
-            ValueError,
-        ):  # its letters fit some machine alone
-            return ()
-        return tuple(flops)
+
+class UncountedError(Exception):
+    """A program whose cost on its machine cannot be told, as one without a value in any state."""
+
+
+class Meter:
+    """Counts programs on a machine, as `Function.info` counts them.
+
+    Args:
+        typed: the expressions of a function, as they were typed: these decide what is counted,
+            straight code or loops.
+        model: the machine.
+        lower: makes a program of expressions.
+        parameters: the numbers of the machine that are arguments.
+        limit: nodes up to which the code is straight; None where it is never.
+
+    Attributes:
+        work: flops that were counted.
+    """
+
+    def __init__(
+        self,
+        typed: tuple[Node, ...],
+        model: Model,
+        lower: Lower,
+        parameters: Sequence[str] = (),
+        limit: int | None = LARGEST,
+    ):
+        self.work = 0
+        self._typed, self._model, self._lower = typed, model, lower
+        self._parameters = Parameters(model, parameters)
+        self._samples, self._limit = sample_points(typed, model), limit
+        self._programs: dict[tuple[Node, ...], Program | None] = {}
+        self._counts: dict[tuple[Node, ...], Count | None] = {}
+        if limit is not None and len(model.bodies) * LEAST > limit:
+            self._limit = None
 
     @property
-    def _price(self) -> int:
-        return sum(price(normal_form(x)).flops for x in self.expressions)
+    def is_spent(self) -> bool:
+        """Whether so much was counted that the rest is left as it is."""
+        return self.work >= WORK
+
+    def program(self, expressions: tuple[Node, ...]) -> Program | None:
+        """The program of expressions; None where they have none."""
+        if expressions not in self._programs:
+            try:
+                self._programs[expressions] = self._lower(expressions)
+            except PhipsiError:
+                self._programs[expressions] = None
+        return self._programs[expressions]
+
+    def count(self, expressions: tuple[Node, ...]) -> Count | None:
+        """What expressions cost together; None where they have no program.
+
+        Raises:
+            UncountedError: there is a program, but no cost.
+        """
+        if not self._counts and expressions != self._typed:
+            self.count(self._typed)
+        if expressions not in self._counts:
+            program = self.program(expressions)
+            self._counts[expressions] = None if program is None else self._count(program)
+        return self._counts[expressions]
+
+    def _count(self, program: Program) -> Count:
+        try:
+            flops = tuple(self._flops(program, x) for x in self._samples)
+        except GraphTooLargeError as error:
+            if self._counts:  # others are straight code, and this would not be
+                raise UncountedError from error
+            self._limit = None
+            return self._count(program)
+        except (PhipsiError, ArithmeticError, LookupError, ValueError) as error:
+            raise UncountedError from error
+        self.work += sum(flops)
+        return Count(program.sweeps, flops)
+
+    def _flops(self, program: Program, points: Mapping[tuple, Sequence[Point]]) -> int:
+        if self._limit is None:
+            return _count_loops(program, self._model, points, self._parameters)
+        return count_folded(program, self._model, points, self._parameters, self._limit)
 
 
-@cache
-def _machines() -> tuple[Model, ...]:
-    """A chain of joints that turn, and a tree of joints of several kinds."""
-    builder = ModelBuilder("a tree of several kinds")
+def _count_loops(
+    program: Program,
+    model: Model,
+    points: Mapping[tuple, Sequence[Point]],
+    parameters: Parameters,
+) -> int:
+    """Flops of loops; of a large machine those of its first bodies, where these will do."""
+    if len(model.bodies) > MOST_BODIES and not (model.has_mimics or parameters.shapes):
+        first = model.bodies[:MOST_BODIES], model.joints[:MOST_BODIES]
+        part = Model(model.name, *first, gravity=model.gravity, base_inertia=model.base_inertia)
+        with suppress(PhipsiError, LookupError):  # letters that name what is farther out
+            return cost_of(program, part, points).flops
+    return cost_of(program, model, points, parameters).flops
 
-    def add(name: str, parent: str, kind: JointKind) -> None:
-        place, com, inertia = (0.4, 0.5, 0.6), (0.1, 0.2, 0.3), (0.3, 0.2, 0.4)
-        builder.add_body(name, parent, kind, position=place, mass=1.0, com=com, inertia=inertia)
 
-    add("base", "world", Free())
-    add("ball", "base", Spherical())
-    add("slide", "base", Prismatic((0.0, 0.6, 0.8)))
-    add("hinge", "slide", Revolute((0.6, 0.0, 0.8)))
-    return chain(5), builder.build()  # in shorter ones, what the root saves counts too much
+def sample_points(
+    expressions: Sequence[Node], model: Model
+) -> tuple[dict[tuple, Sequence[Point]], ...]:
+    """Points to count a program at: those that are written into it; for others, two samples."""
+    letters = [x for x in letters_of(expressions) if POINTS in (x.source, x.target)]
+    written: dict[tuple, Sequence[Point]] = {
+        x.arguments: x.arguments for x in letters if x.arguments
+    }
+    if not (letters or any(POINTS in (x.source, x.target) for x in expressions)):
+        return ({},)
+    bodies = [model.bodies[i].name for i in (-1, 0, len(model.bodies) // 2)] if model.bodies else []
+    ends = [point(name) for name in bodies or ["world"]]
+    if all(x.arguments for x in letters if not x.free) and written:
+        return (written,)
+    if written:  # they may meet: as many of either kind
+        n = min(map(len, written.values()))
+        return (written | {(): [ends[i % len(ends)] for i in range(n)]},)
+    return {(): ends[:1]}, {(): [*ends, ends[0]]}
+
+
+# -- the choice ------------------------------------------------------------------------------
+
+
+def choose(
+    typed: tuple[Node, ...], candidates: Mapping[Node, Sequence[Node]], meter: Meter
+) -> tuple[Node, ...]:
+    """The expressions of one function, each as it was typed or as a candidate, that cost least.
+
+    Each is chosen for itself first. Then those that cost less beside the others as well, one
+    after the other, until nothing is gained or enough was counted.
+
+    Args:
+        typed: the expressions.
+        candidates: of each, what means the same.
+        meter: what counts.
+    """
+    if len(typed) == 1:
+        return _least(typed, ((x,) for x in candidates[typed[0]]), meter)
+    alone = {x: _least((x,), ((y,) for y in candidates[x]), meter)[0] for x in candidates}
+    best = _least(typed, [tuple(alone[x] for x in typed)], meter)
+    while True:
+        start = best
+        for one, others in candidates.items():
+            trials = (_replaced(best, typed, one, x) for x in (one, *others))
+            best = _least(best, trials, meter)
+        if best == start or meter.is_spent:
+            return best
+
+
+def choose_found(search: Search, meter: Meter) -> Found:
+    """Of what a search has found, what costs least once it is counted."""
+    near: dict[tuple[Node, ...], Found] = {(x.node,): x for x in (search.best, *find_near(search))}
+    return near[_least((search.best.node,), near, meter)]
+
+
+def _replaced(
+    chosen: tuple[Node, ...], typed: tuple[Node, ...], one: Node, other: Node
+) -> tuple[Node, ...]:
+    """A choice with another expression in the place of one that was typed."""
+    return tuple(other if x == one else y for x, y in zip(typed, chosen, strict=True))
+
+
+def _least(
+    first: tuple[Node, ...], others: Iterable[tuple[Node, ...]], meter: Meter
+) -> tuple[Node, ...]:
+    """The first, or what costs less; nothing is counted where programs are equal."""
+    best = first
+    for one in others:
+        before, after = meter.program(best), meter.program(one)
+        if after is None or (before is not None and before.loops == after.loops):
+            continue
+        if meter.is_spent:
+            break
+        try:
+            least = meter.count(best)
+        except UncountedError:
+            return best
+        try:
+            count = meter.count(one)
+        except UncountedError:
+            continue
+        if count is not None and (least is None or count.is_less_than(least)):
+            best = one
+    return best
 
 
 # -- what must not vanish ------------------------------------------------------------------

@@ -8,16 +8,21 @@ After `settle` an expression consists of sums, products and factors of
                   ones, which are recursions; in point, coordinate and own spaces of anything
 
 The inverse of the mass operator, however it is disguised, becomes its
-innovations form (I - H psi K)* D^-1 (I - H psi K) [003 Lemma 3].
+innovations form (I - H psi K)* D^-1 (I - H psi K) [003 Lemma 3]. Identities that are used here
+are those of the register, by their names.
+
+This is no second normal form: of an expression and of its normal form, the same is left, but for
+the axioms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import cache, reduce
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import MASS, Family, family_of
+from phipsi.algebra.identities import IDENTITIES
 from phipsi.algebra.node import (
     Diagonal,
     Identity,
@@ -33,7 +38,7 @@ from phipsi.algebra.node import (
     invert,
     scale,
 )
-from phipsi.algebra.rewriting.normal import joined, number_and_factors, terms_of
+from phipsi.algebra.rewriting.normal import Term, joined, number_and_factors, terms_of, totals
 from phipsi.algebra.rewriting.singular import ZERO, why_singular
 from phipsi.algebra.spaces import (
     BASE,
@@ -45,6 +50,7 @@ from phipsi.algebra.spaces import (
     Causality,
 )
 from phipsi.algebra.stars import starred
+from phipsi.algebra.walk import replace_letters
 from phipsi.errors import LoweringError, SolveError
 from phipsi.lowering.structure import (
     P_PLUS,
@@ -80,11 +86,25 @@ def freed(family: Family) -> Node:
     return Inverse(add(Identity(BODY), -(family.E @ family.letter(op.tau_bar))))
 
 
+def sides_of(name: str, family: Family = MASS) -> tuple[Node, Node]:
+    """Both sides of an identity of the mass operator, with the letters of a family.
+
+    Args:
+        name: of the identity.
+        family: whose L, phi, psi, K, D stand for H, phi, psi, K, D.
+    """
+    equation = IDENTITIES[name]
+    G, D, space = family.letter(op.G), family.letter(op.D), family.L.target
+    assert space is not None
+    words: dict[Node, Node] = {op.H: family.L, op.phi: locked(family), op.psi: freed(family)}
+    words |= {op.K: family.E @ G, op.D: D, Identity(JOINT): Identity(space)}
+    left, right = (replace_letters(x, words) for x in (equation.left, equation.right))
+    return left, right
+
+
 def inverse_of(family: Family) -> Node:
     """(I - L psi E G)* D^-1 (I - L psi E G) [003 Lemma 3]."""
-    G, D = map(family.letter, (op.G, op.D))
-    whiten = op.I - family.L @ freed(family) @ family.E @ G
-    return starred(whiten) @ invert(D) @ whiten
+    return sides_of("Lemma 3", family)[1]
 
 
 # -- settling --------------------------------------------------------------------------
@@ -157,9 +177,10 @@ def _joined(node: Node, plain: bool) -> Node:
     return _relieved(node)
 
 
-PAIRS = {  # [000 (3.28)]
-    (op.S, op.Delta_phi): op.E_phi,
-    (op.Delta_phi.T, op.S.T): op.E_phi.T,
+STEP = IDENTITIES["shift and lever"]  # E_phi = S Delta_phi [000 (3.29)]
+PAIRS = {
+    STEP.right.factors: STEP.left,
+    starred(STEP.right).factors: starred(STEP.left),
 }
 PLAIN_PAIRS = {  # where no joint follows another
     (op.S_q, op.S_q.T): Identity(JOINT),
@@ -214,14 +235,8 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
             return scale(Inverse(node.factor), inverse(node.children[-1], plain))
         case Product() if all(x.is_square and x.source is not SCALAR for x in node.factors):
             return reduce(compose, (inverse(x, plain) for x in reversed(node.factors)))
-    if node == WHITENED:
-        return COLOURED
-    if node == COLOURED:
-        return WHITENED
-    if node == starred(WHITENED):
-        return starred(COLOURED)
-    if node == starred(COLOURED):
-        return starred(WHITENED)
+    if node in _known_inverses():
+        return _known_inverses()[node]
     if node.causality in (MEMORYLESS, CAUSAL, ANTICAUSAL) or node.target is SCALAR:
         return known_propagator(Inverse(node))
     if node.target is COORDINATES and plain:
@@ -240,8 +255,14 @@ def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
     return settle(inverse_of(family), plain)
 
 
-WHITENED = settle(op.I - op.H @ op.psi @ op.K)
-COLOURED = settle(op.I + op.H @ op.phi @ op.K)
+@cache
+def _known_inverses() -> dict[Node, Node]:
+    """(I + H phi K)^-1 = I - H psi K, the other way round, and the stars [003 Lemma 2]."""
+    left, right = sides_of("Lemma 2")
+    pairs = [(settle(left.children[0]), settle(right))]
+    pairs += [(y, x) for x, y in pairs]
+    pairs += [(starred(x), starred(y)) for x, y in pairs]
+    return dict(pairs)
 
 
 def _between_selections(node: Node) -> Node | None:
@@ -257,25 +278,31 @@ def _between_selections(node: Node) -> Node | None:
 
 def _find_family(node: Node) -> Family | None:
     """L, E, W, N with A = L (I - E)^-1 W (I - E)^-* L* + N, if A is of this form."""
-    blocks: list[Node] = []
-    cores: dict[tuple[Node, Node], Node] = {}
+    blocks: list[Term] = []
+    cores: dict[tuple[Node, Node], list[Term]] = {}
     for number, scalars, factors in terms_of(node):
-        whole = joined(number, factors, scalars)
-        if is_memoryless(whole):
-            blocks.append(whole)
+        if is_memoryless(joined(number, factors, scalars)):
+            blocks.append((number, scalars, factors))
             continue
         found = _split_core(factors)
         if found is None:
             return None
         L, E, middle = found
-        W = joined(number, middle, scalars)
-        cores[L, E] = cores[L, E] + W if (L, E) in cores else W
+        cores.setdefault((L, E), []).append((number, scalars, middle))
     if len(cores) != 1:
         return None
-    ((L, E), W), N = next(iter(cores.items())), reduce(add, blocks) if blocks else None
+    (((L, E), terms),) = cores.items()
+    W, N = _add_up(terms), _add_up(blocks) if blocks else None
     if not is_symmetric(W) or (N is not None and not is_symmetric(N)):
         return None
     return Family(L, E, W, N)
+
+
+def _add_up(terms: Sequence[Term]) -> Node:
+    """The sum of terms, like ones added: families of equal operators are equal."""
+    numbers = totals(((scalars, factors), number) for number, scalars, factors in terms)
+    kept = [(number, *key) for key, number in numbers.items()] or terms
+    return reduce(add, (joined(number, factors, scalars) for number, scalars, factors in kept))
 
 
 def _split_core(factors: tuple[Node, ...]) -> tuple[Node, Node, tuple[Node, ...]] | None:

@@ -1,4 +1,4 @@
-"""Operators as sums of words: the normal form from which matrices are made.
+"""Operators as sums of words, from which matrices are made: a step of the lowering.
 
 A word is a number times a product of atoms: memoryless operators, the step
 E_phi, propagators (I - N)^-1, and stars of these. Where a causal atom stands
@@ -32,11 +32,11 @@ from phipsi.algebra.node import (
     add,
     compose,
 )
-from phipsi.algebra.rewriting.normal import joined, number_and_factors
+from phipsi.algebra.rewriting.normal import LARGEST, joined, number_and_factors, totals
 from phipsi.algebra.spaces import BASE, BODY, POINTS, SCALAR, Causality, Space
 from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError
-from phipsi.lowering.settle import freed, locked
+from phipsi.lowering.settle import sides_of
 from phipsi.lowering.structure import (
     CARRIED,
     CARRIED_TO_BASE,
@@ -48,7 +48,9 @@ from phipsi.lowering.structure import (
     step_of,
 )
 
-MOST_WORDS = 500  # of one operator; nobody types more, and a bug might
+TOO_LONG = (  # nobody types more, and a bug might
+    f"`{{}}` has more than {LARGEST} terms when multiplied out; pp.as_matrix evaluates it densely"
+)
 
 
 @dataclass(frozen=True)
@@ -78,21 +80,18 @@ def _gathered(
 ) -> list[Word]:
     """The words of an operator, each reduced as far as it goes, equal ones added up."""
     pending = list(expand(operator, is_cut))
-    done: dict[tuple, float] = {}
+    done: dict[tuple, list[float]] = {}
     while pending:
-        if len(pending) + len(done) > MOST_WORDS:
-            raise LoweringError(
-                f"`{operator}` has more than {MOST_WORDS} terms when multiplied out; "
-                "pp.as_matrix evaluates it densely"
-            )
+        if len(pending) + len(done) > LARGEST:
+            raise LoweringError(TOO_LONG.format(operator))
         word = pending.pop(0)
         shorter = step(word)
         if shorter is None:
-            key = (word.atoms, word.scalars)
-            done[key] = done.get(key, 0) + word.number
+            done.setdefault((word.atoms, word.scalars), []).append(word.number)
         else:
             pending[:0] = shorter
-    return [Word(number, *key) for key, number in done.items() if number != 0]
+    pairs = ((key, number) for key, numbers in done.items() for number in numbers)
+    return [Word(number, *key) for key, number in totals(pairs).items()]
 
 
 def expand(node: Node, is_cut: bool = True) -> Iterator[Word]:
@@ -129,11 +128,7 @@ def expand(node: Node, is_cut: bool = True) -> Iterator[Word]:
             for factor in node.factors:
                 is_number = factor.is_scalar
                 parts = [Word(1, (), (factor,))] if is_number else list(expand(factor, is_cut))
-                words = [
-                    Word(x.number * y.number, x.atoms + y.atoms, x.scalars + y.scalars)
-                    for x in words
-                    for y in parts
-                ]
+                words = _times(words, parts, node)
             for word in words:
                 factors = [x for atom in word.atoms for x in atom.factors]
                 whole = is_cut and find_cut(factors) is not None
@@ -143,6 +138,18 @@ def expand(node: Node, is_cut: bool = True) -> Iterator[Word]:
             yield Word(1, ())
         case _:
             yield Word(1, (node,))
+
+
+def _times(left: Sequence[Word], right: Sequence[Word], whole: Node) -> list[Word]:
+    """All products of two words, equal ones added up; LoweringError for too many."""
+    numbers = totals(
+        ((x.atoms + y.atoms, x.scalars + y.scalars), x.number * y.number)
+        for x in left
+        for y in right
+    )
+    if len(numbers) > LARGEST:
+        raise LoweringError(TOO_LONG.format(whole))
+    return [Word(number, *key) for key, number in numbers.items()]
 
 
 def _at_points(node: Node) -> bool:
@@ -193,14 +200,14 @@ def carried(E: Node, W: Node, F: Node) -> Symbol:
 
 
 @lru_cache(maxsize=256)
-def _lemma_5(family: Family) -> dict[tuple[Node, ...], tuple[Node, Node]]:
-    """psi K L phi = phi K L psi = phi - psi, and the stars: what becomes the difference of two."""
-    phi, psi = locked(family), freed(family)
-    K_L = (*family.E.factors, family.letter(op.G), *family.L.factors)
-    found = {(left, *K_L, right): (phi, psi) for left, right in ((psi, phi), (phi, psi))}
-    return found | {
-        tuple(starred(x) for x in reversed(key)): (starred(phi), starred(psi)) for key in found
-    }
+def _lemma_5(family: Family) -> dict[tuple[Node, ...], tuple[Node, ...]]:
+    """psi K L phi = phi K L psi = phi - psi, and the stars: products, and the terms they become."""
+    found = {}
+    for name in ("Lemma 5 as a product", "Lemma 5 as a product, turned"):
+        left, right = sides_of(name, family)
+        for product_, sum_ in ((left, right), (starred(left), starred(right))):
+            found[product_.factors] = sum_.terms
+    return found
 
 
 def _reduce(word: Word) -> list[Word] | None:
@@ -224,11 +231,12 @@ def _by_lemma_5(word: Word) -> list[Word] | None:
     """A word in which psi K L phi stands, as two without; None if there is none."""
     atoms = word.atoms
     for family in dict.fromkeys(map(_family_of_gain, atoms)):
-        for pattern, (phi, psi) in _lemma_5(family).items() if family else ():
+        for pattern, terms in _lemma_5(family).items() if family else ():
             n = len(pattern)
             for i in range(len(atoms) - n + 1):
                 if atoms[i : i + n] == pattern:
-                    return [_put(word, 1, i, (phi,), i + n), _put(word, -1, i, (psi,), i + n)]
+                    parts = map(number_and_factors, terms)
+                    return [_put(word, number, i, new, i + n) for number, new in parts]
     return None
 
 

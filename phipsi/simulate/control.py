@@ -166,7 +166,10 @@ class Law:
         return (type(self), self.expression, *sorted(kinds))
 
     def told(self, model: Model) -> Parts | None:
-        """The same for records on disk; None for what nobody can tell, such as laws of others."""
+        """The same for records on disk; None for what nobody can tell, such as laws of others.
+
+        It names the program that is compiled: steps are made of the rewritten law (`Mechanism`).
+        """
         function = compile(model, self.in_coordinates)
         job = function.job()
         if type(self).__module__ != Law.__module__ or job is None or job.key is None:

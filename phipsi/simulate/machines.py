@@ -190,7 +190,7 @@ class NodeMechanism(NodeFlow):
         self, expression: Expression, q: Numbers, v: Numbers, entries: Mapping[str, Numbers]
     ) -> Numbers:
         """A vector of coordinate space at a state, by the entries of its free letters."""
-        return self._value([expression], {**entries, "q": q, "v": v})
+        return self._value([expression], {**entries, "q": q, "v": v}, rewrite=True)
 
     def spread(self, u: Numbers) -> Numbers:
         """S_q u: a vector of coordinate space in joint space."""
@@ -209,10 +209,13 @@ class NodeMechanism(NodeFlow):
         return 0.5 * dot(v, p), Numbers([potential]), 0.5 * dot(rigid, p), rigid
 
     def _value(
-        self, expressions: Sequence[Expression], arguments: Mapping[str, Numbers]
+        self,
+        expressions: Sequence[Expression],
+        arguments: Mapping[str, Numbers],
+        rewrite: bool = False,
     ) -> Numbers:
         """Expressions compiled up to their graph, which goes on here."""
-        function = compile(self.model, list(expressions), rewrite=False)
+        function = compile(self.model, list(expressions), rewrite=rewrite)
         job = function.job()
         assert job is not None, "machines without coordinates are stepped by arrays"
         traced = job.traced(LARGEST)

@@ -14,6 +14,7 @@ from functools import lru_cache, reduce
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import MASS, Family
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation
+from phipsi.algebra.identities.equation import own_identities
 from phipsi.algebra.node import Identity, Inverse, Node, Root, Scaled, Sum, Symbol, add
 from phipsi.algebra.rewriting.normal import are_equal, atoms_of, key_of, tidied, words_of
 from phipsi.algebra.rewriting.opening import normal_form
@@ -54,7 +55,11 @@ def ways_for(
     """
     inversions = filter(_is_of_small_space, inversions_for(ends))
     equations = (*_known(), *_said(ends, granted), *inversions)
-    return chosen(equations, granted, using, without, kept)
+    ways = chosen(equations, granted, using, without, kept)
+    for equation in own_identities():  # of shorthands too, which ends have unfolded
+        if equation.name not in without and set(equation.conditions) <= set(granted):
+            ways += [way for way in _opened_ways(equation) if way not in ways]
+    return ways
 
 
 def every_way_for(

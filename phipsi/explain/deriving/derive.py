@@ -23,19 +23,16 @@ from phipsi.algebra.rewriting.terms import is_zero, joined, taken_apart, totals
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
-from phipsi.errors import InputError, PhipsiError, SpaceError, name_choices
+from phipsi.errors import InputError, SpaceError, name_choices
 from phipsi.explain.deriving.derivation import Derivation, Step
-from phipsi.lowering.cost import cost_of
+from phipsi.lowering.rewrite import Meter, choose_found
 from phipsi.model.examples import puma560
-from phipsi.model.model import point
 
 BOUND = 200  # expressions that are rewritten
 WIDE = 8  # one of so many is rewritten by every way, where the usual ones do not reach a goal
 GATHERED = "numbers and like terms gathered"
 LETTERS_ALONE = "letters written out"
 OTHER_SUMS = "sums that are inverted, split in other ways"
-NEAR = 1.1  # results this near to the best are counted by the compiler
-MOST_COUNTED = 8
 
 
 def derive(
@@ -434,38 +431,14 @@ def _definition(letter: Symbol) -> tuple[str, Equation]:
 
 
 def _cheapest(search: Search) -> Found:
-    """The best of the search; where others are near, by the flops of their programs."""
+    """The best of the search; where others are near, by what their programs cost on a robot.
+
+    It is chosen as `compile` chooses for its machine.
+    """
     best = search.best
     if best.price.inverses:
         return best
-    limit = NEAR * best.price.flops
-    near = [
-        x
-        for x in search.seen.values()
-        if search.wanted <= x.used
-        and not x.price.inverses
-        and x.price.sweeps <= best.price.sweeps
-        and x.price.flops <= limit
-    ]
-    near = sorted(near, key=lambda x: x.price)[:MOST_COUNTED]
-    if len(near) < 2:
-        return best
-    counted = [_counted(x.node) for x in near]
-    if None in counted:
-        return best
-    places = range(len(near))
-    return near[min(places, key=lambda i: (counted[i], near[i].price))]
-
-
-def _counted(node: Node) -> tuple[int, int] | None:
-    """Sweeps and flops of the compiled expression on a robot; None where it does not fit it."""
-    machine = puma560()
-    try:
-        points = {(): [point(machine.bodies[-1].name)]}
-        cost = cost_of(make_program((node,)), machine, points)
-    except (PhipsiError, ZeroDivisionError):
-        return None
-    return cost.sweeps, cost.flops
+    return choose_found(search, Meter((best.node,), puma560(), make_program, limit=None))
 
 
 def _steps(best: Found, start: Node) -> Iterator[Step]:
