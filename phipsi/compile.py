@@ -98,13 +98,14 @@ def _make_program(
 
 
 def rewrite_expressions(
-    expressions: Sequence[Node], model: Model, parameters: Sequence[str] = ()
+    expressions: Sequence[Node], model: Model | None, parameters: Sequence[str] = ()
 ) -> tuple[Node, ...]:
-    """Expressions that mean the same and cost less on such a machine, if there are any.
+    """Expressions that mean the same and cost less on such a machine, or on any, if there are any.
 
     The identities of the papers take part, and those of `add_identity`.
     """
-    return _rewritten(tuple(expressions), facts_of(model, parameters), own_identities())
+    facts = Facts() if model is None else facts_of(model, parameters)
+    return _rewritten(tuple(expressions), facts, own_identities())
 
 
 @lru_cache(maxsize=512)
