@@ -28,7 +28,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
@@ -62,6 +62,7 @@ from phipsi.lowering.rewrite import BOUND, LARGEST, SHARED, Meter, choose, find_
 from phipsi.lowering.schedule import schedule
 from phipsi.lowering.settle import settle
 from phipsi.lowering.verify import verify
+from phipsi.model import examples
 from phipsi.model.model import Model
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _make_program(
 
 def rewrite_expressions(
     expressions: Sequence[Node],
-    model: Model,
+    model: Model | None,
     parameters: Sequence[str] = (),
     limit: int | None = LARGEST,
 ) -> tuple[Node, ...]:
@@ -112,11 +113,12 @@ def rewrite_expressions(
 
     Args:
         expressions: of one function.
-        model: the machine.
+        model: the machine; None for a chain, where none is at hand.
         parameters: its numbers that are arguments.
         limit: nodes up to which the code is straight; None where it is never.
     """
     typed, own = tuple(expressions), own_identities()
+    model = _some_chain() if model is None else model
     known_as = "rewriting", typed, tuple(parameters), limit, own
     if known_as not in model.functions:
         facts = facts_of(model, parameters)
@@ -125,6 +127,11 @@ def rewrite_expressions(
         candidates = {x: _candidates(x, facts, own, bound) for x in distinct}
         model.functions[known_as] = _chosen(typed, candidates, model, tuple(parameters), limit)
     return model.functions[known_as]
+
+
+@cache
+def _some_chain() -> Model:
+    return examples.chain(5)
 
 
 @lru_cache(maxsize=512)

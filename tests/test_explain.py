@@ -212,7 +212,7 @@ def test_every_step_of_the_lowering_has_a_formula():
         formula = FORMULAS[name]
         letters = set(re.findall(r"(?<!\.)\b[A-Za-z_]\w*", formula.text))
         own = {x.removeprefix("*") for x in formula.names}
-        assert letters - own <= {*ALGEBRA, "blockdiag", "e", "letter"}, name
+        assert letters - own <= {*ALGEBRA, "blockdiag", "e", "letter", "SCALAR"}, name
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -498,3 +498,22 @@ def test_the_market_is_explained():
         assert len(explain(expression, model, q, v).levels) == 7
     assert "your own, its value given" in explain(A).level(2).text
     assert "[j = c]" in explain(E_phi).level(4).text
+
+
+# -- what is typed, and what runs ----------------------------------------------------------------
+
+
+def test_the_first_line_says_which_expression_is_explained():
+    """compile runs T for Mass^-1 Mass T; explain says so, or explains that."""
+    arm, typed = pp.examples.planar_arm(2), Mass.inv @ Mass @ T
+    assert pp.compile(arm, typed).program.expressions == (T,)
+    first = explain(typed, arm).level(1).text.splitlines()[0]
+    assert first == "Explained as typed; compile runs `T` instead, which rewrite=True explains."
+    told = explain(typed, arm, rewrite=True)
+    assert told.expressions == (T,)
+    assert told.level(1).text.splitlines()[0] == (
+        "Explained as compile runs it; typed was `Mass.inv @ Mass @ T`."
+    )
+    assert explain(T, arm, rewrite=True).level(1).text == explain(T, arm).level(1).text
+    with pytest.raises(pp.InputError, match="rewrite: expected True or False, got 1"):
+        explain(typed, arm, rewrite=1)

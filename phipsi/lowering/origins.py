@@ -26,7 +26,6 @@ from phipsi.algebra.node import (
     Node,
     Symbol,
     add,
-    scale,
 )
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POSE, SCALAR, Causality, Space
 from phipsi.algebra.stars import starred
@@ -119,31 +118,13 @@ def expression_of(statement: Statement, arguments: Sequence[Node | None]) -> Nod
     formula, slot = FORMULAS.get(statement.step), statement.target
     if slot is None or formula is None:
         raise NoOriginError(statement.step)
-    special = _SPECIAL.get(statement.step)
     names = formula.bind([*arguments, *statement.options])
-    if special is None and not formula.text:
+    if not formula.text:
         raise NoOriginError(statement.step)
     try:
-        if special is not None:
-            found = special(names)
-        else:
-            found = formula.evaluate(_letters(statement, names) | names)
-        return fitted(found, slot)
+        return fitted(formula.evaluate(_letters(statement, names) | names), slot)
     except (PhipsiError, TypeError, AttributeError, NameError) as error:
         raise NoOriginError(statement.step) from error
-
-
-def _zeros(names: Mapping[str, Any]) -> Node | None:
-    rows, columns = names["rows"], names["columns"]
-    return scale(0, Identity(rows)) if rows is columns else None
-
-
-_SPECIAL: dict[str, Callable[[Mapping[str, Any]], Node | None]] = {
-    "identity": lambda names: Identity(names["space"]),
-    "unit": lambda names: Identity(names["space"]),
-    "one": lambda names: Identity(SCALAR),
-    "zeros": _zeros,
-}
 
 
 def _letters(statement: Statement, names: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,7 +132,7 @@ def _letters(statement: Statement, names: Mapping[str, Any]) -> dict[str, Any]:
     columns = statement.domain.columns
     points = statement.domain.points if columns is None else columns.points
     points = names.get("points", points)
-    letters: dict[str, Any] = {**op.LETTERS, "blockdiag": Diagonal}
+    letters: dict[str, Any] = {**op.LETTERS, "blockdiag": Diagonal, "SCALAR": SCALAR}
     if points:
         letters |= {letter.name: letter(*points) for letter in (op.B, op.X, op.c)}
     if "L_star" in names and "G" in names:

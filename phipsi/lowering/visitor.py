@@ -367,6 +367,6 @@ FORMULAS |= {  # of these steps; those of the others are beside them
     "from_points": StepFormula("B @ f", ("f", "points")),
     "load": StepFormula("B @ A @ B.T", ("A", "points")),
     "from_column": StepFormula("B @ f", ("f",)),
-    "unit": StepFormula("I", ("space",)),
+    "unit": StepFormula("I.at(space)", ("space",)),
 }
 SPECIAL_STEPS = frozenset((*_SPECIAL, *_PLACED, "unit"))

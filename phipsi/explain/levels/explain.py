@@ -11,7 +11,7 @@ from phipsi.algebra.node import Node
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.walk import letters_of
-from phipsi.compile import make_program
+from phipsi.compile import make_program, rewrite_expressions
 from phipsi.errors import InputError, LoweringError, SolveError, name_choices
 from phipsi.explain.levels.cost import price_of
 from phipsi.explain.levels.explanation import TITLES, Explanation, Level, Part
@@ -46,14 +46,16 @@ def explain(
     symbols: Symbols = (),
     notation: str | None = None,
     alphabet: str | None = None,
+    rewrite: bool = False,
     **values: Any,
 ) -> Explanation:
     """What an expression is: seven levels, from its letters down to coordinates.
 
     1 the expression, 2 its operators, 3 what each of them is, 4 the sweeps as recursions, 5 the
     transitions from link to link, 6 within the link and across the joint, 7 coordinates
-    [001 Fig. 3, sec. IX]. The sweeps are those of the expression as it is typed, which
-    `compile(..., rewrite=False)` makes machine code of. Every intermediate quantity has a name, a
+    [001 Fig. 3, sec. IX]. The sweeps are those of the expression as it is typed; where `compile`
+    runs a cheaper one on the machine, the first line says which, and `rewrite=True` explains
+    that one. Every intermediate quantity has a name, a
     formula, an expression of its own and a meaning.
 
     Args:
@@ -70,6 +72,8 @@ def explain(
         symbols: your own letters in a text, as for `pp.parse`.
         notation: of the paper in which a text is read, as for `pp.parse`.
         alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
+        rewrite: whether to explain what `compile` makes of the expression by identities, instead
+            of the expression as it is typed. Without a model, what it makes of it on any machine.
         values: of the free letters, by name. Without any, there are no numbers.
 
     Returns:
@@ -95,12 +99,28 @@ def explain(
         raise InputError(f"view: unknown {view!r}; {name_choices(str(view), VIEWS)}")
     if model is not None and not isinstance(model, Model):
         raise InputError(f"model: expected a Model, got {type(model).__name__}")
+    if type(rewrite) is not bool:
+        raise InputError(f"rewrite: expected True or False, got {rewrite!r}")
     try:
-        return _explained(expressions, model, q, v, view, inspect, points, values)
+        is_decided = rewrite or model is not None  # else what compile runs is not known yet
+        chosen = rewrite_expressions(expressions, model) if is_decided else expressions
+        told = _told_of_rewriting(expressions, chosen, rewrite)
+        shown = chosen if rewrite else expressions
+        return _explained(shown, model, q, v, view, inspect, points, values, told)
     except RecursionError:
         raise LoweringError(
             "explain: the expression is nested too deeply; pp.as_matrix evaluates it densely"
         ) from None
+
+
+def _told_of_rewriting(typed: Sequence[Node], chosen: Sequence[Node], rewrite: bool) -> str:
+    """Which expressions are explained, where `compile` runs others than were typed."""
+    if tuple(typed) == tuple(chosen):
+        return ""
+    before, after = (", ".join(f"`{x}`" for x in some) for some in (typed, chosen))
+    if rewrite:
+        return f"Explained as compile runs it; typed was {before}."
+    return f"Explained as typed; compile runs {after} instead, which rewrite=True explains."
 
 
 def _explained(
@@ -112,11 +132,12 @@ def _explained(
     inspect: bool,
     points: Sequence[Point] | None,
     values: Mapping[str, Any],
+    told: str,
 ) -> Explanation:
     plain = model is None or not model.has_mimics
     inputs, why_not = _inputs(expressions, model, q, v, points, values, inspect)
     upper = (
-        expression_level(expressions, plain),
+        expression_level(expressions, plain, told),
         operators_level(expressions, plain, view),
         nature_level(expressions, plain, view),
     )

@@ -134,6 +134,10 @@ class Atom(Formula):
     def text(self) -> str:
         return f"{self.name}{self.marks}{self.place}"
 
+    def at(self, space: object) -> Atom:
+        """The identity of a space; of a body, it is the same."""
+        return self
+
     def is_of(self, *letters: Symbol) -> bool:
         """Whether it is one of these letters, whatever its arguments, star or inverse."""
         own = self.letter

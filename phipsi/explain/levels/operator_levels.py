@@ -37,9 +37,9 @@ PATTERNS = {
 # -- level 1 -----------------------------------------------------------------------------------
 
 
-def expression_level(expressions: Sequence[Node], plain: bool) -> str:
-    """What was typed, what it maps, and what it becomes."""
-    lines = []
+def expression_level(expressions: Sequence[Node], plain: bool, told: str = "") -> str:
+    """What was typed, what it maps, and what it becomes; first, what is told of its choice."""
+    lines = [paragraph(told)] if told else []
     for node in expressions:
         lines += [str(node), f"    {printed(node)}"]
         lines.append(paragraph(f"    {_what(node)}", 4))

@@ -46,7 +46,7 @@ def dot(seat: Seat, x: Vector, y: Vector) -> list[Scalar]:
     return [blocks.dot(x, y)] if x else [0]
 
 
-@step("")
+@step("I.at(SCALAR)")
 def one(seat: Seat) -> list[Scalar]:
     """The number 1."""
     return [1]
@@ -101,13 +101,13 @@ def outer(seat: Seat, x: Vector, y: Vector) -> list[list[Scalar]]:
     return [blocks.scale(a, y) for a in x]
 
 
-@step("I")
+@step("I.at(space)")
 def identity(seat: Seat, space: Any) -> list[list[Scalar]]:
     """I of a space's block."""
     return blocks.identity(_size(seat, space))
 
 
-@step("")
+@step("0 * I.at(rows)")
 def zeros(seat: Seat, rows: Any, columns: Any) -> list[list[Scalar]]:
     """The zero block between two spaces."""
     return blocks.zero_matrix(_size(seat, rows), _size(seat, columns))
