@@ -32,8 +32,8 @@ def llvm(model, expression, **how):
     return pp.compile(model, expression, backend="llvm", **how)
 
 
-def numpy(model, expression):
-    return pp.compile(model, expression, backend="numpy")
+def numpy(model, expression, **how):
+    return pp.compile(model, expression, backend="numpy", **how)
 
 
 def states(model, *batch, seed=0):
