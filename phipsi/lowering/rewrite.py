@@ -266,8 +266,12 @@ def choose(
 
 
 def choose_found(search: Search, meter: Meter) -> Found:
-    """Of what a search has found, what costs least once it is counted."""
-    near: dict[tuple[Node, ...], Found] = {(x.node,): x for x in (search.best, *find_near(search))}
+    """Of what a search has found, what costs least once it is counted.
+
+    An inverse that the lowering would resolve is no result where one without it was found.
+    """
+    solved = (x for x in find_near(search) if x.price.inverses <= search.best.price.inverses)
+    near: dict[tuple[Node, ...], Found] = {(x.node,): x for x in (search.best, *solved)}
     return near[_least((search.best.node,), near, meter)]
 
 

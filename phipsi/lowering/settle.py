@@ -38,7 +38,14 @@ from phipsi.algebra.node import (
     invert,
     scale,
 )
-from phipsi.algebra.rewriting.normal import Term, joined, number_and_factors, terms_of, totals
+from phipsi.algebra.rewriting.normal import (
+    Term,
+    joined,
+    number_and_factors,
+    terms_of,
+    tidied,
+    totals,
+)
 from phipsi.algebra.rewriting.singular import ZERO, why_singular
 from phipsi.algebra.spaces import (
     BASE,
@@ -295,7 +302,7 @@ def _find_family(node: Node) -> Family | None:
     W, N = _add_up(terms), _add_up(blocks) if blocks else None
     if not is_symmetric(W) or (N is not None and not is_symmetric(N)):
         return None
-    return Family(L, E, W, N)
+    return Family(L, E, tidied(W), None if N is None else tidied(N))  # one family, however typed
 
 
 def _add_up(terms: Sequence[Term]) -> Node:

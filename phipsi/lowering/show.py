@@ -85,6 +85,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def _element(name: str) -> str:
-    """What the block of a letter is called at a body: that of E_phi is phi(p(k),k)."""
+    """What the block of a letter that steps to the parent is called: of E_phi, phi(p(k),k)."""
     letter = PAPERS.letters.get(name)
-    return letter.record.element or name if isinstance(letter, Symbol) else name
+    if isinstance(letter, Symbol) and letter.record.one_step:
+        return letter.record.element or name
+    return name
