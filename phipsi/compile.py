@@ -167,7 +167,8 @@ def _chosen(
         return choose(typed, candidates, Meter(typed, model, lower, parameters, limit))
 
     told, machine = of_expressions(every), of_machine(model)
-    is_told = told is not None and machine is not None
+    has_functions = any(isinstance(x, MachineLetter) for x in letters_of(every))
+    is_told = told is not None and machine is not None and not has_functions
     key = (told, machine, of_blocks(every, model), parameters, limit) if is_told else None
     return kept("choice", key, choose_counted)
 
@@ -297,10 +298,10 @@ def make_straight(
             return None
         live = [x for x in task.live() if x.op not in ("input", "constant")]
         widths = [target.lanes, *([1] if target.lanes > 1 and len(live) <= most else [])]
-        kept, spreads = task, None
+        tiled, spreads = task, None
         if target.lanes > 1 and isinstance(task, Task):  # steps have several
-            kept, spreads = task.keeping_once()
-        kernels = [write_kernel(kept, target.lanes, real=target.real)]
+            tiled, spreads = task.keeping_once()
+        kernels = [write_kernel(tiled, target.lanes, real=target.real)]
         kernels += [write_kernel(task, lanes, real=target.real) for lanes in widths[1:]]
         alone = job.key is None  # else the record below keeps the whole
         files = [compile_object(x.text, target, kept=alone) for x in kernels]

@@ -486,3 +486,15 @@ def test_command_clears_its_own_files_alone(capsys, folder):
 def test_words_that_turn_it_off(monkeypatch, word):
     monkeypatch.setenv("PHIPSI_CACHE", word)
     assert cache.is_off() and cache.store() is None
+
+
+def test_letters_of_functions_without_a_name_are_compiled_and_not_kept(folder):
+    """A lambda is found by no other process; the search for cheaper lines finds others with it."""
+    from phipsi.operators import C, Mass, T, letter
+
+    D_j = letter("D_j", "joint", "joint", lambda body, joint: 0.2, positive=True)
+    arm = phipsi.examples.puma560()
+    line = (Mass + 0.01 * D_j).inv @ (T - C)
+    found = phipsi.compile(arm, line, backend="llvm")(arm.neutral(), np.ones(6), np.ones(6))
+    right = phipsi.compile(arm, line, backend="numpy", rewrite=False)
+    np.testing.assert_allclose(found, right(arm.neutral(), np.ones(6), np.ones(6)), rtol=1e-9)

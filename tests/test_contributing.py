@@ -120,7 +120,7 @@ def test_the_letters_are_printed_and_read_back(air):
 def test_the_letters_are_explained(air):
     text = str(pp.explain(phi @ air.E_w @ air.F_d @ V, view="mechanics").level(2))
     assert "drag of body k: its force for a unit of velocity" in text
-    assert "0.1 m I, at the mass centre" in text
+    assert "0.1 m (1 + m) I" in text
     assert "as in the wake of a body" in text
     filtering = pp.explain(phi @ air.F_d @ V, view="estimation").level(2)
     assert "covariance of the noise that air adds" in str(filtering)

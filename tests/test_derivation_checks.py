@@ -1,5 +1,7 @@
 """Checks of derivations: mistakes that they see, roundoff that is none; and prices."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from derivations import CASES, A, W
@@ -25,6 +27,7 @@ from phipsi.operators import (
     V,
     b,
     f0,
+    operator,
     phi,
     psi,
     scalar,
@@ -178,3 +181,13 @@ def _general_chain(n):
 )
 def test_prices_say_what_they_count(expression, text):
     assert str(price(expression)).startswith(text)
+
+
+def test_a_long_result_that_is_twice_too_large_is_found():
+    """The numbers on the way to a long product are no measure of what it is."""
+    stiff = operator("K_p", "point", "point")
+    found = pp.derive("inv(Mass + J' K_p J) (T - C)", symbols=[stiff])
+    wrong = dataclasses.replace(found, result=2.0 * found.result)
+    arm = pp.examples.puma560()
+    assert found.check(arm).ok and found.check().ok
+    assert not wrong.check(arm).ok and not wrong.check().ok

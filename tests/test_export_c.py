@@ -160,8 +160,9 @@ def test_all_operations_of_graphs(tmp_path_factory, program, a, b):
 def test_bits_are_those_of_machine_code(tmp_path):
     """On processors that fuse products, where only <math.h>'s sqrt and fabs are called."""
     model = pp.examples.puma560()
-    _, exported_c = written(tmp_path, model, FORWARD, options=("-O3", "-march=native"))
     ours = pp.compile(model, FORWARD, backend="llvm")
+    export_c(ours, tmp_path / "f.h")
+    exported_c = Exported(tmp_path / "f.h", *sizes(ours, None), options=("-O3", "-march=native"))
     arguments = states(model, 50)
     defined = subprocess.run(
         ["cc", "-march=native", "-dM", "-E", "-x", "c", "/dev/null"], capture_output=True, text=True

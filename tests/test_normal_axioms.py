@@ -174,3 +174,13 @@ def test_a_body_by_number_has_no_inverse_when_it_is_compiled():
     v, given = np.zeros(model.nv), np.ones(6 * len(model.bodies))
     with pytest.raises(pp.SolveError, match="singular"):
         pp.compile(model, at(1).inv @ at(1) @ x)(q, v, x=given)
+
+
+def test_bodies_counted_from_both_ends_may_be_one():
+    """On a chain of three, body 1 is the second from the tip."""
+    line = H @ phi @ at(1) @ at(-2) @ M @ phi.T @ H.T
+    assert are_equal(at(1) @ at(2), 0 * at(1))
+    found = pp.compile(pp.chain(3), line)([0.1, 0.2, 0.3])
+    right = pp.as_matrix(pp.chain(3), line, [0.1, 0.2, 0.3])
+    assert np.abs(right).max() > 0.1
+    np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-12)

@@ -458,3 +458,9 @@ def test_points_are_the_points_of_the_package():
     assert parse("J(point('tool'))") == J(pp.point("tool"))
     assert parse(str(J(pp.point("tool"))), ()) == J(pp.point("tool"))
     assert parse("k M", [scalar("k")]) == scalar("k") * M
+
+
+@pytest.mark.parametrize("text", ["D^3/2", "D^-1/3", "phi^3/2", "D^2/2 H"])
+def test_fractions_above_the_line_are_one_half_or_refused(text):
+    with pytest.raises(pp.InputError, match=r"1/2 and -1/2 are known"):
+        pp.parse(text)

@@ -247,6 +247,7 @@ def test_whatever_is_refused_was_checked(case):
 
 @pytest.mark.parametrize("case", SINGULAR)
 @pytest.mark.parametrize("unroll", [True, False])
+@pytest.mark.filterwarnings("ignore::phipsi.errors.SlowPathWarning")
 def test_machine_code_refuses_exactly_what_the_interpreter_refuses(case, unroll):
     model, expression, arguments, points, refused = sampled(case)
     function = llvm(model, expression, unroll=unroll)

@@ -285,10 +285,16 @@ def letters_in(*alphabets: str) -> dict[str, Node | Opener]:
 
 def alphabet_of(name: str) -> Alphabet:
     """An alphabet by its name; that of a family in `phipsi.operators` is imported for it."""
-    if name not in ALPHABETS and isinstance(name, str) and name.isidentifier():
+    if not isinstance(name, str):
+        raise InputError(f"alphabet: expected a name, got {name!r}")
+    if name not in ALPHABETS and name.isidentifier():
         family = f"{FAMILIES}.{name}"
         if find_spec(family) is not None:
-            import_module(family)
+            try:
+                import_module(family)
+            except BaseException:  # nobody is to read with half of its letters
+                ALPHABETS.pop(name, None)
+                raise
     if name not in ALPHABETS:
         raise InputError(f"no alphabet {name!r}; {name_choices(str(name), ALPHABETS)}")
     return ALPHABETS[name]

@@ -100,9 +100,9 @@ class Plan:
             return entries, 0
         is_zero = np.array(spread.places) == 0 if spread.has_zero else np.zeros(entries, bool)
         places = np.array(spread.places, np.int64) * (lanes * self.target.bytes)
-        for first in range(entries - MANY + 1):
-            if is_zero[first : first + MANY].all():
-                places[first] = ZEROS
+        if entries >= MANY:
+            runs = np.lib.stride_tricks.sliding_window_view(is_zero, MANY).all(axis=-1)
+            places[: entries - MANY + 1][runs] = ZEROS
         self._places.append(places)
         # One state that does not lie straight in memory is written to the tile as it is.
         return max(spread.kept, -(-entries // lanes)), places.ctypes.data

@@ -51,7 +51,7 @@ _FOUR = 4
 
 
 def movers(lanes: int, real: str = "double") -> str:
-    """Definitions of all movers for tiles of 2 or more lanes; tables of them: `pack`, `unpack`."""
+    """Definitions of all movers for tiles of 2 or more lanes; tables of them."""
     width = Width(lanes, real)
     number = width.number
     texts = [f"declare {number} @llvm.fmuladd.{width.suffix}({number}, {number}, {number})\n"]

@@ -6,7 +6,7 @@ machine code that was made is found by the recipe alone, and called with the use
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from functools import cached_property, partial
 from typing import Any
 
@@ -121,7 +121,7 @@ def _evaluate(
     """The same, with everything looked at; the next call of its kind will be quicker."""
     check_model(model)
     function, shapes, several = _function(model, recipe, check_backend(backend))
-    if isinstance(points, Iterator):
+    if isinstance(points, Iterable) and not isinstance(points, (str, list, tuple, Mapping, Set)):
         points = tuple(points)
     values = dict(zip(recipe.names, arrays, strict=True))
     if wrenches is not None:

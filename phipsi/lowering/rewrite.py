@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 
 from phipsi.algebra.families import MASS, Family, family_of
 from phipsi.algebra.identities.equation import Condition
@@ -43,6 +43,7 @@ from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Program
 from phipsi.lowering.settle import settle
 from phipsi.lowering.structure import step_of
+from phipsi.model import examples
 from phipsi.model.model import Model, Point, point
 
 BOUND = 12  # expressions that are rewritten: two fewer, and `derive` finds cheaper ones
@@ -149,7 +150,8 @@ class Meter:
         self.work = 0
         self._typed, self._model, self._lower = typed, model, lower
         self._parameters = Parameters(model, parameters)
-        self._samples, self._limit = sample_points(typed, model), limit
+        self._limit = limit
+        self._looped = (model,) if self._parameters.shapes else _machines_of_loops(typed, model)
         self._programs: dict[tuple[Node, ...], Program | None] = {}
         self._counts: dict[tuple[Node, ...], Count | None] = {}
         if limit is not None and len(model.bodies) * LEAST > limit:
@@ -184,7 +186,7 @@ class Meter:
 
     def _count(self, program: Program) -> Count:
         try:
-            flops = tuple(self._flops(program, x) for x in self._samples)
+            flops = tuple(self._flops(program))
         except GraphTooLargeError as error:
             if self._counts:  # others are straight code, and this would not be
                 raise UncountedError from error
@@ -195,25 +197,38 @@ class Meter:
         self.work += sum(flops)
         return Count(program.sweeps, flops)
 
-    def _flops(self, program: Program, points: Mapping[tuple, Sequence[Point]]) -> int:
-        if self._limit is None:
-            return _count_loops(program, self._model, points, self._parameters)
-        return count_folded(program, self._model, points, self._parameters, self._limit)
+    def _flops(self, program: Program) -> Iterator[int]:
+        """At each sample of points: of straight code on the machine, of loops on any."""
+        if self._limit is not None:
+            for points in sample_points(self._typed, self._model):
+                what = self._model, points, self._parameters
+                yield count_folded(program, *what, self._limit)
+            return
+        for machine in self._looped:
+            own = self._parameters if machine is self._model else None
+            for points in sample_points(self._typed, machine):
+                yield cost_of(program, machine, points, own).flops
 
 
-def _count_loops(
-    program: Program,
-    model: Model,
-    points: Mapping[tuple, Sequence[Point]],
-    parameters: Parameters,
-) -> int:
-    """Flops of loops; of a large machine those of its first bodies, where these will do."""
-    if len(model.bodies) > MOST_BODIES and not (model.has_mimics or parameters.shapes):
-        first = model.bodies[:MOST_BODIES], model.joints[:MOST_BODIES]
-        part = Model(model.name, *first, gravity=model.gravity, base_inertia=model.base_inertia)
-        with suppress(PhipsiError, LookupError):  # letters that name what is farther out
-            return cost_of(program, part, points).flops
-    return cost_of(program, model, points, parameters).flops
+def _machines_of_loops(typed: Sequence[Node], model: Model) -> tuple[Model, ...]:
+    """Where loops are counted: the same for all machines, for these share their code.
+
+    But letters that name bodies, joints or points, or have functions of them, are counted on
+    the machine at hand, of a large one on its first bodies.
+    """
+    is_own = (x.arguments or isinstance(x, MachineLetter) for x in letters_of(typed))
+    if not any(is_own):
+        return _standard_machines()
+    if len(model.bodies) <= MOST_BODIES or model.has_mimics:
+        return (model,)
+    first = model.bodies[:MOST_BODIES], model.joints[:MOST_BODIES]
+    return (Model(model.name, *first, gravity=model.gravity, base_inertia=model.base_inertia),)
+
+
+@cache
+def _standard_machines() -> tuple[Model, ...]:
+    """A chain and a tree that floats: what costs less on both costs less on most."""
+    return examples.chain(10), examples.spacecraft()
 
 
 def sample_points(

@@ -309,9 +309,10 @@ class Model:
         """The configuration with every joint at its own neutral one."""
         known = self.functions.get("neutral")
         if known is None:
-            known = self.functions["neutral"] = np.zeros(self.nq)
+            known = np.zeros(self.nq)
             for joint in self.leaders:
                 known[joint.q] = joint.kind.neutral()
+            self.functions["neutral"] = known
         return known.copy()
 
     def random(self, rng: np.random.Generator) -> np.ndarray:

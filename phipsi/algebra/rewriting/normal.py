@@ -171,12 +171,18 @@ def append_factor(word: list[Node], factor: Node) -> None:
 
 
 def _are_apart(left: Node, right: Node) -> bool:
-    """Whether two neighbours select different bodies; names may be of one body, numbers not."""
+    """Whether two neighbours select different bodies, by numbers from the same end.
+
+    Names may be of one body, and so may numbers from the base and from the tip, which are
+    negative.
+    """
     if not (isinstance(left, Symbol) and isinstance(right, Symbol)):
         return False
     both = *left.arguments, *right.arguments
     by_number = len(both) == 2 and all(isinstance(x, int) for x in both)
-    return left.record.selects and right.record.selects and by_number and both[0] != both[1]
+    if not (left.record.selects and right.record.selects and by_number):
+        return False
+    return both[0] != both[1] and (both[0] < 0) == (both[1] < 0)
 
 
 def is_cancelled_run(run: Sequence[Node]) -> bool:

@@ -31,6 +31,7 @@ _STAR = re.compile(
     r"\\(?:top|ast|star|prime|intercal)(?![A-Za-z])"
     r"|\\(?:mathrm|mathsf|text|mathit|intercal)\s*\{?\s*[Tt]\s*\}?|[Tt'′∗⁎]"
 )
+_DIVIDED = re.compile(r"/[0-9]")
 _OPENED = re.compile(r"\s*(\\left)?\s*[({]")
 _SPACE = re.compile(r"\\[,;:! ]|\s")
 
@@ -70,6 +71,13 @@ def read_exponent(text: str, place: int) -> tuple[Exponent, int]:
     bare = _BARE.match(text, place)
     if bare is None:
         raise failure("expected an exponent: ^-1, ^*, ^T, ^1/2", text, (place - 1, place))
+    if divided := _DIVIDED.match(text, bare.end()):
+        raise failure(
+            "of fractions above the line, 1/2 and -1/2 are known; brackets around the power "
+            "where it is divided: (A^2)/2",
+            text,
+            (bare.start(), divided.end()),
+        )
     return Exponent(_meaning(bare[0]), bare.start(), bare.end()), bare.end()
 
 

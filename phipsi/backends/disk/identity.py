@@ -74,7 +74,8 @@ def _record_parts(x: Letter) -> Parts:
         return ("letter", x.alphabet.name, x.name)
     if x.steps != Steps():
         raise TypeError("nobody knows what a function of another module computes")
-    return ("letter", None, x.name, x.symmetric, x.positive, x.orthogonal, x.carries)
+    facts = x.symmetric, x.positive, x.orthogonal, x.carries, x.one_step, x.strict, x.selects
+    return ("letter", None, x.name, *facts, x.of_speeds)
 
 
 def of_blocks(expressions: tuple[Node, ...], model: Model) -> Parts:

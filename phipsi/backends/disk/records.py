@@ -40,7 +40,10 @@ def kept(kind: str, key: Any, make: Callable[[], Made]) -> Made:
         fresh.append(make())
         return pickle.dumps(fresh[0], pickle.HIGHEST_PROTOCOL)
 
-    payload = cache.made_once(kind, digest(sources, sys.version_info[:2], key), made)
+    try:
+        payload = cache.made_once(kind, digest(sources, sys.version_info[:2], key), made)
+    except pickle.PicklingError:  # of functions that have no name in a module
+        return fresh[0]
     if fresh:
         return fresh[0]
     try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import matmul
 
 import numpy as np
 
@@ -191,8 +193,8 @@ class _Comparison:
     def __call__(self, one: Node, other: Node) -> float:
         """Only terms that differ are compared: a large one beside them would hide a mistake.
 
-        Where both sides vanish but for roundoff, that is relative to the numbers that were
-        multiplied and added on the way.
+        Where both sides are apart and vanish but for roundoff, that is relative to the numbers
+        that were multiplied and added on the way.
         """
         left, right = Counter(one.terms), Counter(other.terms)
         differing = [*(left - right).elements(), *(right - left).elements()]
@@ -200,12 +202,14 @@ class _Comparison:
             return 0.0
         signs = [1] * sum((left - right).values()) + [-1] * sum((right - left).values())
         values = [self._value(x) for x in differing]
-        apart = np.linalg.norm(sum(s * x for s, x in zip(signs, values, strict=True)))
+        apart = float(np.linalg.norm(sum(s * x for s, x in zip(signs, values, strict=True))))
         size = max(float(np.linalg.norm(x)) for x in values)
+        if not apart >= TOLERANCE * size:
+            return apart / size if size else 0.0
         made_of = max(map(self._made_of, differing))
         if size <= VANISHED * made_of:
             size = made_of
-        return float(apart / size) if size else 0.0
+        return apart / size
 
     def _value(self, node: Node) -> np.ndarray:
         if node not in self._values:
@@ -219,7 +223,7 @@ class _Comparison:
             case Sum():
                 return sum(parts)
             case Product():
-                return float(np.prod(parts))
+                return self._made_of_product(node.children, parts)
             case Scaled():
                 own = 1.0 if isinstance(node.factor, Node) else abs(node.factor)
                 return own * float(np.prod(parts))
@@ -227,4 +231,22 @@ class _Comparison:
                 return parts[0]
             case Symbol() if node.free:  # by itself it does not tell how many points it is at
                 return self._trial.size_of(node)
+        return self._norm(node)
+
+    def _made_of_product(self, factors: Sequence[Node], parts: Sequence[float]) -> float:
+        """The largest of |A_1 .. A_k-1| |A_k| |A_k+1 .. A_n|: what the roundoff of A_k becomes.
+
+        The product of all norms would be out of all proportion where factors are many.
+        """
+        found = []
+        for k, own in enumerate(parts):
+            try:
+                beside = [x for x in (factors[:k], factors[k + 1 :]) if x]
+                sides = [self._norm(reduce(matmul, x)) for x in beside]
+            except PhipsiError:  # a side that by itself does not tell how many points it is at
+                sides = [*parts[:k], *parts[k + 1 :]]
+            found.append(own * float(np.prod(sides)))
+        return max(found)
+
+    def _norm(self, node: Node) -> float:
         return float(np.linalg.norm(self._value(node)))
