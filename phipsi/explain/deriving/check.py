@@ -204,8 +204,10 @@ class _Comparison:
         values = [self._value(x) for x in differing]
         apart = float(np.linalg.norm(sum(s * x for s, x in zip(signs, values, strict=True))))
         size = max(float(np.linalg.norm(x)) for x in values)
-        if not apart >= TOLERANCE * size:
-            return apart / size if size else 0.0
+        if size == 0.0:
+            return 0.0
+        if apart < TOLERANCE * size:
+            return apart / size
         made_of = max(map(self._made_of, differing))
         if size <= VANISHED * made_of:
             size = made_of
