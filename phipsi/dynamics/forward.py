@@ -189,7 +189,10 @@ def forward_dynamics(
     >>> pp.forward_dynamics(arm, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], push, method="FD1").round(2)
     array([-20.93,  66.94])
     """
-    asked = FORWARD.get(method) if isinstance(method, str) else None
+    try:
+        asked = FORWARD.get(method)
+    except TypeError:  # no name at all
+        asked = None
     if asked is not None and base_velocity is None and base_acceleration is None:
         if external is None:
             return answer(model, asked, (q, v, tau), NOWHERE, backend, out, threads)
