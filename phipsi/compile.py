@@ -304,7 +304,7 @@ def make_straight(
         kernels = [write_kernel(tiled, target.lanes, real=target.real)]
         kernels += [write_kernel(task, lanes, real=target.real) for lanes in widths[1:]]
         alone = job.key is None  # else the record below keeps the whole
-        files = [compile_object(x.text, target, kept=alone) for x in kernels]
+        files = [compile_object(x.text, target, kept=alone, in_order=x.in_order) for x in kernels]
         one = files[1] if len(files) > 1 else None
         return Straight(
             files[0], one, max(x.work for x in kernels), count_operations(live), spreads

@@ -140,6 +140,30 @@ define i64 @sum(i64 %x) nounwind {
     assert run(other, "sum", 0) == 40
 
 
+def polynomial(count):
+    """Powers of a number, all of them, then their sum."""
+    powers = [f"  %a{k + 1} = fmul double %a{k}, %x\n" for k in range(count)]
+    sums = [f"  %s{k + 1} = fadd double %s{k}, %a{count - k}\n" for k in range(count)]
+    body = "".join(["  %a0 = fadd double 0.0, 1.0\n", *powers, "  %s0 = fadd double 0.0, 1.0\n"])
+    body += "".join(sums) + f"  ret double %s{count}\n"
+    return f"define double @total(double %x) nounwind {{\n{body}}}\n"
+
+
+def test_code_in_the_order_of_its_text_leaves_the_scheduler_to_others():
+    """LLVM has one switch for the whole process: it is as it was, after a fault too."""
+    text, target = polynomial(100), Target.host()
+    scheduled = llvm.compile_object(text, target, kept=False)
+    in_order = llvm.compile_object(text, target, kept=False, in_order=True)
+    assert in_order != scheduled  # a hundred powers do not fit into registers
+    with pytest.raises(RuntimeError):
+        llvm.compile_object(text.replace("@total", "@total @total"), target, in_order=True)
+    assert llvm.compile_object(text, target, kept=False) == scheduled
+    for file in (scheduled, in_order):
+        code = llvm.Code(file, target)
+        total = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.address("total"))
+        assert total(2.0) == 2.0**101 - 1.0
+
+
 def test_text_with_a_fault_raises_and_the_next_one_compiles():
     for text in ("define", "define i64 @f() {\n  ret i64 %x\n}\n"):
         with pytest.raises(RuntimeError):

@@ -9,9 +9,9 @@ import phipsi as pp
 from phipsi.backends.gufunc import Plan
 from phipsi.backends.llvm import Target
 from phipsi.backends.partition import Spreading, Task
-from phipsi.backends.transpose import MANY, ZEROS
+from phipsi.backends.transpose import LEAST_ALIGNED, MANY, ZEROS
 from phipsi.graph.graph import Graph
-from phipsi.operators import J, Mass, S_q, X
+from phipsi.operators import J, Mass, S_q, V, X
 
 LAYOUTS = {
     "ordinary": lambda n, k: np.full((k, n, n), np.nan),
@@ -63,6 +63,25 @@ def test_bytes_beside_the_results_are_left_alone(tree):
     pp.mass_matrix(tree, q, out=room[:, :, :n])
     assert (room[:, :, n:] == 7.0).all()
     np.testing.assert_array_equal(room[:, :, :n], pp.mass_matrix(tree, q))
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32])
+@pytest.mark.parametrize("spread", [True, False])
+@pytest.mark.parametrize("begin", range(9))
+def test_wherever_results_begin_in_a_cache_line_they_are_the_same(tree, begin, spread, dtype):
+    """Long rows are stored from the border of half a line on; what comes before goes first."""
+    model, expression = (tree, Mass) if spread else (pp.examples.chain(60), V)
+    function = pp.compile(model, expression, dtype=dtype)
+    q = states(model, 21).astype(dtype)
+    v = np.random.default_rng(8).normal(size=(21, model.nv)).astype(dtype)
+    arguments = (q,) if spread else (q, v)
+    alone = np.array([function(*x) for x in zip(*arguments, strict=True)])
+    assert alone[0].size >= LEAST_ALIGNED
+    room = np.full(alone.size + 32, 7.0, dtype)
+    first = -room.ctypes.data % 64 // room.itemsize + begin
+    out = room[first : first + alone.size].reshape(alone.shape)
+    np.testing.assert_array_equal(function(*arguments, out=out), alone)
+    assert (room[:first] == 7.0).all() and (room[first + alone.size :] == 7.0).all()
 
 
 def test_single_precision_is_spread_too(tree):

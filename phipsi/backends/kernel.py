@@ -22,6 +22,11 @@ from phipsi.graph.graph import Node
 
 PART = 2_000  # nodes of one internal function: longer ones gain nothing and compile slowly
 
+# A value that lies in memory and was last read so many lines ago is fetched again. A register that
+# is held longer is spilled, and a spill is a store besides: of the inverse of Talos' mass matrix,
+# eight lanes, a third of the spills and a tenth of the time go. 60 and 240 lines gain less.
+RECENT = 120
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -36,6 +41,17 @@ class Kernel:
     text: str
     work: int
     parts: int
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the order of the text beats LLVM's.
+
+        Statements keep what they make near to where it is used. LLVM hides latencies instead,
+        which several parts of independent arithmetic have no need of, and pays with registers:
+        the inverse of Talos' mass matrix, eight lanes, had 5,400 spills instead of 2,800 and took
+        1.2 times as long. Of one part, robots of seven joints, its schedule is as good.
+        """
+        return self.parts > 1
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,7 @@ class PartWriter(NodeWriter):
         self.partition, self.number, self.name = partition, number, name
         self.inputs = {name: f"%in{i}" for i, name in enumerate(partition.task.inputs)}
         self.sines: dict[tuple[str, Node], str] = {}  # taken in this part, and cosines
+        self.used: dict[Node, int] = {}  # the line at which a value was made or read last
 
     def write(self, wanted: dict[Node, list[tuple[int, int]]], checks: set[Node]) -> str:
         """The whole function; it returns the lanes where a check fails.
@@ -116,6 +133,27 @@ class PartWriter(NodeWriter):
             if node not in made and node is not self.partition.task.graph.zero:
                 for output, entry in places:
                     self.store(self.read(node), f"%out{output}", entry)
+
+    def read(self, node: Node) -> str:
+        """The name of a value; one in memory that was not read of late is fetched again."""
+        age = len(self.lines) - self.used.get(node, 0)
+        if age > RECENT and node in self.names and self._is_in_memory(node):
+            del self.names[node]
+        name = super().read(node)
+        self.used[node] = len(self.lines)
+        return name
+
+    def compute(self, node: Node) -> str:
+        """The instruction of a node."""
+        name = super().compute(node)
+        self.used[node] = len(self.lines)
+        return name
+
+    def _is_in_memory(self, node: Node) -> bool:
+        """Whether `fetch` finds a value although this part has it in a register."""
+        if (node.op, *node.args) in self.sines:
+            return False
+        return node.op == "input" or self.partition.is_looped(node) or node in self.partition.place
 
     def fetch(self, node: Node) -> str:
         """From an input, from the loop of sines and cosines, or from another part."""

@@ -142,7 +142,9 @@ def compile_module(text: str, target: Target, level: int = 2, *, kept: bool = Tr
     return Code(compile_object(text, target, level, kept=kept), target)
 
 
-def compile_object(text: str, target: Target, level: int = 2, *, kept: bool = True) -> bytes:
+def compile_object(
+    text: str, target: Target, level: int = 2, *, kept: bool = True, in_order: bool = False
+) -> bytes:
     """Compile IR into an object file.
 
     Args:
@@ -151,15 +153,16 @@ def compile_object(text: str, target: Target, level: int = 2, *, kept: bool = Tr
         level: of optimisation in code generation, 0 to 3.
         kept: take it from the disk if it is there, and leave it there if not. False for texts that
             no other process will write again, such as those with addresses.
+        in_order: instructions stay in the order of the text; else LLVM schedules them.
     """
 
     def compiled() -> bytes:
-        with _parsed(text) as module:
+        with _parsed(text) as module, _scheduled(not in_order):
             return _target_machine(target, level).emit_object(module)
 
     if not kept:
         return compiled()
-    asked = (target.cpu, target.features, target.lanes, target.real, level)
+    asked = (target.cpu, target.features, target.lanes, target.real, level, in_order)
     return cache.made_once("object", digest(text, llvm_version(), asked), compiled)
 
 
@@ -185,6 +188,23 @@ def _parsed(text: str) -> Iterator[Any]:
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.verify()
         yield module
+
+
+@contextmanager
+def _scheduled(wanted: bool) -> Iterator[None]:
+    """Inside, LLVM's scheduler runs before registers are given out, or does not.
+
+    LLVM has one switch for the whole process. Others who compile meanwhile get code that is as
+    right as theirs.
+    """
+    with compiling:
+        if not wanted:
+            llvm.set_option("phipsi", "--enable-misched=0")
+        try:
+            yield
+        finally:
+            if not wanted:
+                llvm.set_option("phipsi", "--enable-misched=1")
 
 
 def _target_machine(target: Target, level: int) -> Any:
