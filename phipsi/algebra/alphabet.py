@@ -19,14 +19,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from phipsi.errors import InputError, name_choices
 
 if TYPE_CHECKING:
     from phipsi.algebra.node import Node, Opener
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,19 +86,20 @@ FORCE, MOTION = "force", "motion"
 FAMILIES = "phipsi.operators"  # the package whose modules are families of letters
 
 
-@dataclass
+@dataclass(frozen=True)
 class Steps:
     """What a letter computes: as a matrix, and as statements of a program.
 
-    They are told in the call that makes the letter. Those of the papers' letters, which need
-    arrays and programs while the algebra knows neither, are told by `tells` in
-    `lowering.letters` (matrices) and `lowering.vocabulary` (statements), once each.
+    They are told in the call that makes the letter, as functions of the object that asks: so the
+    algebra knows neither arrays nor programs. Matrices are made of the pieces and by the methods
+    of a `lowering.state.MachineState`, or of other letters by `DenseMachine.matrix`; statements
+    by those of a `lowering.matrices.MatrixLowering` and of what it is built on.
 
     Args:
         dense: of a `lowering.dense.DenseMachine` and the letter's arguments: its matrix in link
             axes, `(*batch, rows, columns)`.
         turned: whether world axes follow by turning it; else `dense` states both.
-        vector: of a `lowering.lower.Lowering` and the letter: the slot of a vector.
+        vector: of a lowering and the letter: the slot of a vector.
         applied: of these, whether it is A*, and x: the slot of A @ x.
         block: of these: the slot of the block A(k) of a memoryless letter.
         inverse: of its inverse, where that is not simply computed from the block.
@@ -119,6 +118,23 @@ class Steps:
     solve: Callable[..., Any] | None = None
     carry: Callable[..., Any] | None = None
     carry_back: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a letter is in front of a bracket: an operator made of a body vector, block by block.
+
+    Args:
+        block: of the entries of the vector: the rows of the block.
+        step: of a program, that applies it; `step_matrix` makes the block.
+        star: the letter whose bracket is minus its star: S[x]* = -cross[x].
+        carries: of the vector, the target and the source, whether they are forces or motions.
+    """
+
+    block: Callable[..., Any]
+    step: str
+    star: str
+    carries: tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -175,6 +191,7 @@ class Letter:
 
     What it computes:
         steps: see `Steps`.
+        opens: of a letter that opens a bracket, as S[x]: see `Opened`.
 
     What it costs:
         flops: of the letter times a vector, for a body behind a joint that turns.
@@ -220,6 +237,7 @@ class Letter:
     stands_for: Callable[[Any, Callable[[Any], Any]], Node] | None = None
 
     steps: Steps = field(default_factory=Steps)
+    opens: Opened | None = None
 
     flops: int | None = None
     recursion: tuple[int, bool] | None = None
@@ -243,24 +261,11 @@ class Letter:
         return hash((self.alphabet, self.name))
 
 
-def tells(*letters: Any, **steps: Any) -> Callable[[F], F]:
-    """Have a function be a step of letters: `@tells(op.H, step="block")`.
-
-    Args:
-        letters: that the step belongs to.
-        steps: `step` is its name in `Steps`; others are told as they are.
-    """
-    name = steps.pop("step")
-
-    def tell(function: F) -> F:
-        for letter in letters:
-            told: Steps = letter.record.steps
-            assert getattr(told, name) is None, f"{letter} has its step {name} already"
-            for fact, value in {name: function, **steps}.items():
-                setattr(told, fact, value)
-        return function
-
-    return tell
+def opened(name: str) -> Opened:
+    """What a letter of the papers is in front of a bracket: of "S", "Q" or "cross"."""
+    facts = _record(PAPERS, name).opens
+    assert facts is not None, f"{name} opens no bracket"
+    return facts
 
 
 UNKNOWN = Letter()  # of a symbol of which nothing is known but its spaces

@@ -17,37 +17,66 @@ at(2) @ phi @ at(1)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from phipsi.algebra.alphabet import Alphabet, Letter
+from phipsi.algebra.alphabet import Alphabet
 from phipsi.algebra.node import Diagonal, Inverse, Node, Root, Symbol, compose
-from phipsi.algebra.own import CallableLetter
+from phipsi.algebra.own import letter
 from phipsi.algebra.spaces import BODY, JOINT, SCALAR, Causality, Space
 from phipsi.errors import InputError, SpaceError
+
+if TYPE_CHECKING:
+    from phipsi.lowering.dense import DenseMachine
+    from phipsi.lowering.matrices import MatrixLowering
+    from phipsi.lowering.program import Slot
+    from phipsi.lowering.state import Matrix
 
 ELEMENTS = Alphabet("elements", "phipsi.algebra.elements")
 
 
-def _selection(name: str, space: Space, mechanics: str) -> CallableLetter:
-    record = Letter(
-        name,
-        ELEMENTS,
-        symmetric=True,
-        selects=True,
-        of="joint",
-        flops=0,
-        mechanics=mechanics,
-        formula="I at (i, i)",
-        where="at (i, i)",
-    )
-    letter = CallableLetter(name, space, space, record=record)
-    ELEMENTS.letters[name] = letter
-    return letter
+def _dense(space: Space) -> Callable[..., Matrix]:
+    """I at body or joint i, zero elsewhere."""
+
+    def matrix(m: DenseMachine, *place: Any) -> Matrix:
+        i, _ = m.joint_axis(*place)
+        result, here = m.zeros(space, space), m.slices(space)[i]
+        result[..., here, here] = m.identity(here.stop - here.start)
+        return result
+
+    return matrix
 
 
-at = _selection("at", BODY, "what belongs to body i, all else zero")
-at_joint = _selection("at_joint", JOINT, "what belongs to joint i, all else zero")
+def _block(low: MatrixLowering, letter: Symbol) -> Slot:
+    return low.emit("selection", (), letter, (letter.target, *letter.arguments))
+
+
+_facts: dict[str, Any] = {
+    "alphabet": ELEMENTS,
+    "of": "joint",
+    "block": _block,
+    "symmetric": True,
+    "selects": True,
+    "flops": 0,
+    "formula": "I at (i, i)",
+    "where": "at (i, i)",
+}
+at = letter(
+    "at",
+    BODY,
+    BODY,
+    dense=_dense(BODY),
+    mechanics="what belongs to body i, all else zero",
+    **_facts,
+)
+at_joint = letter(
+    "at_joint",
+    JOINT,
+    JOINT,
+    dense=_dense(JOINT),
+    mechanics="what belongs to joint i, all else zero",
+    **_facts,
+)
 SELECTIONS = {BODY: at, JOINT: at_joint}
 
 

@@ -24,7 +24,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from phipsi.algebra import show
-from phipsi.algebra.alphabet import PAPERS, UNKNOWN, Letter
+from phipsi.algebra.alphabet import PAPERS, UNKNOWN, Letter, Opened, opened
 from phipsi.algebra.show import maps
 from phipsi.algebra.spaces import BODY, SCALAR, Causality, Space, are_paired
 from phipsi.errors import SpaceError
@@ -393,6 +393,11 @@ class Bracket(Node):
             )
         self._settle((name, vector), BODY, BODY, Causality.MEMORYLESS, (vector,))
         self.__dict__.update(name=name)
+
+    @property
+    def opened(self) -> Opened:
+        """What is known of its blocks."""
+        return opened(self.name)
 
     def rebuild(self, children: tuple[Node, ...]) -> Node:
         return Bracket(self.name, children[0])

@@ -4,8 +4,7 @@
     Mass_w = define("Mass_w", H @ phi @ (M + M_a) @ phi.T @ H.T + Jm)
 
 A letter is one call, in the file that defines it. What is told of it there stands in its record,
-`alphabet.Letter`. `operators` has the letters of the papers, and the symbols whose values are
-passed at evaluation.
+`alphabet.Letter`. The letters of the papers, in `operators`, come in by the same calls.
 """
 
 from __future__ import annotations
@@ -19,10 +18,21 @@ from keyword import iskeyword
 from pickle import PicklingError
 from typing import Any
 
-from phipsi.algebra.alphabet import UNKNOWN, Alphabet, Letter, Steps
-from phipsi.algebra.node import Node, Symbol
+from phipsi.algebra.alphabet import UNKNOWN, Alphabet, Letter, Opened, Steps
+from phipsi.algebra.node import Bracket, Node, Opener, Symbol
 from phipsi.algebra.parse import Symbols, as_expression
-from phipsi.algebra.spaces import BODY, JOINT, SCALAR, Causality, Space, as_space
+from phipsi.algebra.show import in_brackets
+from phipsi.algebra.spaces import (
+    BODY,
+    JOINT,
+    SCALAR,
+    Causality,
+    Space,
+    are_paired,
+    as_space,
+    is_dense,
+    own_space,
+)
 from phipsi.errors import InputError, SpaceError
 
 Blocks = Callable[..., Any]
@@ -88,6 +98,16 @@ class ArticulatedLetter(Symbol):
         from phipsi.algebra.rewriting.inertia import of_inertia
 
         return of_inertia(self, *(inertia if isinstance(inertia, tuple) else (inertia,)))
+
+
+class OpeningLetter(Symbol):
+    """An operator that also opens a bracket, as the shift S does: `S[x]`."""
+
+    def __call__(self, *arguments: object) -> Node:
+        raise SpaceError(in_brackets(self.name, arguments))
+
+    def __getitem__(self, vector: Node) -> Node:
+        return Bracket(self.name, vector)
 
 
 class MachineLetter(Symbol):
@@ -198,7 +218,7 @@ def letter(
         raise SpaceError(f"{name} cannot be symmetric: it maps {start} to {end}")
     how = {"symmetric": symmetric, "positive": bool(positive), "alphabet": alphabet, **facts}
     if blocks is None and STEPS & facts.keys():
-        return primitive(name, start, end, causality, **how)
+        return _primitive(name, start, end, causality, **how)
     if blocks is None:
         return lambda function: letter(
             name, source, target, function, varies=varies, causality=causality, **how
@@ -221,24 +241,17 @@ def letter(
     if not facts.get("mechanics"):
         how["mechanics"] = (getdoc(blocks) or "").partition("\n")[0]
     record, flags = _record(name, **how), (symmetric, bool(positive), bool(varies))
-    return entered(MachineLetter(name, start, end, blocks, *flags, record))
+    return _entered(MachineLetter(name, start, end, blocks, *flags, record))
 
 
-def primitive(
-    name: str,
-    source: Space,
-    target: Space,
-    causality: Causality = Causality.MEMORYLESS,
-    *,
-    symmetric: bool = False,
-    positive: bool = False,
-    **facts: Any,
-) -> Any:
-    """A letter that is more than blocks: its facts, or a later room, tell what it computes."""
+def _primitive(
+    name: str, source: Space, target: Space, causality: Causality, **facts: Any
+) -> Symbol:
+    """A letter that is more than blocks: its facts tell what it computes."""
     if facts.get("one_step"):
         causality = _causality_of_step(name, causality)
-    record = _record(name, symmetric=symmetric or positive, positive=positive, **facts)
-    return entered(_kind(record)(name, source, target, causality, record=record))
+    record = _record(name, **facts)
+    return _entered(_kind(record)(name, source, target, causality, record=record))
 
 
 def _causality_of_step(name: str, causality: Causality) -> Causality:
@@ -284,7 +297,7 @@ def define(
     assert formula.source is not None and formula.target is not None, "checked"
     record = _record(name, alphabet=alphabet, **facts)
     what = name, formula.source, formula.target, formula.causality
-    return entered(_kind(record)(*what, definition=formula, record=record))
+    return _entered(_kind(record)(*what, definition=formula, record=record))
 
 
 def given(
@@ -296,12 +309,27 @@ def given(
     alphabet: Alphabet | None = None,
     **facts: Any,
 ) -> Symbol:
-    """A letter whose value is passed at evaluation; see `operators.operator` and `.vector`."""
+    """A letter whose value is passed at evaluation; see `operator`, `vector` and `scalar`."""
     record = _record(name, alphabet=alphabet, **facts)
-    return entered(Symbol(name, source, target, causality, free=True, record=record))
+    return _entered(Symbol(name, source, target, causality, free=True, record=record))
 
 
-def entered(symbol: Symbol) -> Any:
+def opener(name: str, says: str, alphabet: Alphabet, opens: Opened, **facts: Any) -> Opener:
+    """A name that only opens a bracket: Q[x], cross[x].
+
+    Args:
+        name: of it.
+        says: what the bracket is.
+        alphabet: where it is found.
+        opens: what it is in front of a bracket.
+        facts: whatever else is known of it; see `alphabet.Letter`.
+    """
+    made = Opener(name, says, _record(name, alphabet=alphabet, opens=opens, **facts))
+    alphabet.enter(name, made)
+    return made
+
+
+def _entered(symbol: Symbol) -> Any:
     """A letter that its alphabet knows from here on."""
     if symbol.record.alphabet is not None:
         symbol.record.alphabet.enter(symbol.name, symbol)
@@ -318,6 +346,74 @@ def _record(name: str, **facts: Any) -> Letter:
 
 
 def _kind(record: Letter) -> type[Symbol]:
+    if record.opens is not None:
+        return OpeningLetter
     if record.articulated:
         return ArticulatedLetter
     return CallableLetter if record.of else Symbol
+
+
+# -- letters whose values are passed -------------------------------------------------------
+
+
+def space(name: str, size: int) -> Space:
+    """A space of the user's: one block of `size` numbers for the whole machine.
+
+    The same name and size are the same space. Operators between it and any other space are
+    dense matrices, as the constraints of a closed chain [002 (3.13)].
+
+    Args:
+        name: for messages; an identifier that no other space has.
+        size: how many numbers a vector has.
+
+    >>> from phipsi.operators import J, Mass
+    >>> loop = space("loop", 5)
+    >>> A = operator("A", "point", loop)
+    >>> (A @ J @ Mass.inv @ J.T @ A.T).inv @ vector("u", loop)
+    (A @ J @ Mass.inv @ J.T @ A.T).inv @ u
+    """
+    return own_space(name, size)
+
+
+def operator(name: str, source: Space | str, target: Space | str) -> Symbol:
+    """An operator of the user's, its value given at evaluation.
+
+    Between bodies and joints, and of a space to itself, it is block diagonal, and its value a
+    list of blocks. From or to a space of the user's own (`space`) it is one matrix.
+
+    >>> from phipsi.operators import Mass, phi
+    >>> A = operator("A", "body", "body")
+    >>> A @ phi
+    A @ phi
+    >>> operator("Q_a", "joint", space("loop", 5)) @ Mass.inv
+    Q_a @ Mass.inv
+    """
+    start, end = as_space(source), as_space(target)
+    if not are_paired(start, end) and not is_dense(start, end):
+        raise SpaceError(
+            f"cannot make {name} from {start} to {end}: it has no diagonal\n  a block-diagonal "
+            "operator maps between bodies and joints, or a space to itself, a dense one from or to "
+            "a space(...) of your own; see also vector(...)"
+        )
+    causality = Causality.MEMORYLESS if are_paired(start, end) else Causality.MIXED
+    return given(name, start, end, causality)
+
+
+def vector(name: str, space: Space | str) -> Symbol:
+    """A vector of the user's, its value given at evaluation.
+
+    >>> from phipsi.operators import phi
+    >>> phi @ vector("x", "body")
+    phi @ x
+    """
+    return given(name, SCALAR, as_space(space))
+
+
+def scalar(name: str) -> Symbol:
+    """A number of the user's, its value given at evaluation.
+
+    >>> from phipsi.operators import M
+    >>> scalar("k") * M
+    k * M
+    """
+    return given(name, SCALAR, SCALAR)

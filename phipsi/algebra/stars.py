@@ -20,8 +20,6 @@ from phipsi.algebra.node import (
     transpose,
 )
 
-SWAPPED = {"S": "cross", "cross": "S", "Q": "Q"}  # S[x]* = -x~, Q[x]* = -Q[x]
-
 
 def is_self_adjoint(letter: Symbol) -> bool:
     """Whether a letter is its own star: M and the like, and a user's that was said to be."""
@@ -51,7 +49,7 @@ def starred(node: Node) -> Node:
         case Diagonal():
             return Diagonal(starred(node.children[0]))
         case Bracket():
-            return -Bracket(SWAPPED[node.name], node.children[0])
+            return -Bracket(node.opened.star, node.children[0])  # S[x]* = -x~, Q[x]* = -Q[x]
         case Symbol():
             return star_of_letter(node)
         case _:

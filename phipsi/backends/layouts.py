@@ -11,7 +11,7 @@ import numpy as np
 
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS
 from phipsi.backends.dense import scratch
-from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.memory import Sizes
 from phipsi.lowering.program import Columns, Effect, Program, Slot, Statement

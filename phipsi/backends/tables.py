@@ -20,7 +20,7 @@ from phipsi.backends.real import REALS
 from phipsi.backends.rolled import HEAD, RowFormat
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.generic import Form, Own, link_form, machine_constants
-from phipsi.lowering.letters import PLACE, SPATIAL, joint_axis
+from phipsi.lowering.inputs import PLACE, SPATIAL, joint_axis
 from phipsi.lowering.links import Link
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.memory import Sizes

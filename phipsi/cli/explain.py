@@ -19,7 +19,7 @@ from phipsi.cli.outputs import checked_place
 from phipsi.cli.screen import Screen, print_json, working
 from phipsi.cli.whole import Whole
 from phipsi.errors import InputError
-from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.inputs import SPATIAL
 from phipsi.model.model import Model, Point, point
 
 if TYPE_CHECKING:

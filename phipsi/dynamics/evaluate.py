@@ -20,7 +20,7 @@ from phipsi.errors import InputError, SolveError
 from phipsi.function.arrays import ArrayFunction
 from phipsi.function.point_entries import PointEntries
 from phipsi.function.results import copied
-from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.watch import SINGULAR
 from phipsi.model.configuration import check_array
 from phipsi.model.model import Model, Point

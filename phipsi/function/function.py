@@ -19,14 +19,15 @@ from phipsi.function.info import Info
 from phipsi.lowering.cost import cost_of
 from phipsi.lowering.evaluate import evaluate
 from phipsi.lowering.inputs import (
+    SPATIAL,
     Inputs,
     check_apart,
     check_names,
     check_spaces,
     checked_points,
     in_blocks,
+    joint_axis,
 )
-from phipsi.lowering.letters import SPATIAL, joint_axis
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Program

@@ -40,12 +40,6 @@ NAMES = {FORCE: alphabet.FORCE, MOTION: alphabet.MOTION}
 KINDS = {name: kind for kind, name in NAMES.items()}
 DUAL = {"force": "motion", "motion": "force"}
 
-BRACKETS = {  # (argument, target, source)
-    "S": (MOTION, FORCE, FORCE),
-    "cross": (MOTION, MOTION, MOTION),
-    "Q": (FORCE, FORCE, MOTION),
-}
-
 
 class NotCovariantError(Exception):
     """Some wire would have to carry motions and forces at once."""
@@ -182,7 +176,7 @@ def _ends(
         case Diagonal():
             return visit(node.children[0])
         case Bracket():
-            argument, target, source = BRACKETS[node.name]
+            argument, target, source = (KINDS[x] for x in node.opened.carries)
             wires.fix(visit(node.children[0])[0], argument)
             t, s = wires.new(), wires.new()
             wires.fix(t, target)

@@ -1,18 +1,17 @@
 """The living definition: every expression as an explicit matrix.
 
 Slow and plain on purpose: a letter with a formula is its formula, a primitive
-letter has its blocks in `letters.py`, and the rest is matrix arithmetic.
+letter states its matrix in its record (`algebra.operators`), and the rest is matrix arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, reduce, singledispatchmethod
+from collections.abc import Callable, Sequence
+from functools import reduce, singledispatchmethod
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi import spatial
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import (
     Bracket,
@@ -31,24 +30,18 @@ from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Causality, Space
 from phipsi.algebra.walk import made_of, walk
-from phipsi.errors import InputError, SolveError, name_choices
+from phipsi.errors import InputError, LoweringError, SolveError, name_choices
 from phipsi.lowering.inputs import Inputs, in_blocks
-from phipsi.lowering.letters import Kinematics, letter_matrix, star
 from phipsi.lowering.own import own_matrix
 from phipsi.lowering.riccati import articulated_of
+from phipsi.lowering.state import MachineState
 from phipsi.lowering.watch import inverse_or_none
 from phipsi.model.model import Model, Point
-from phipsi.scalars import Scalar
 
 BlockFunction = Callable[[np.ndarray, str], np.ndarray]  # of a matrix and its name
 
 AXES = ("link", "world")
 LARGEST = 8e9  # bytes of all matrices; beyond it nobody means dense ones
-BRACKETS = {
-    "S": spatial.cross_force,
-    "Q": spatial.cross_adjoint,
-    "cross": spatial.cross_motion,
-}
 
 
 def as_matrix(
@@ -117,20 +110,12 @@ def as_matrix(
     return result[..., 0, 0] if expression.target is SCALAR else result[..., 0]
 
 
-class DenseMachine:
-    """A machine at a state: the matrix of each expression, made once.
-
-    Matrices are `(*batch, rows, columns)`; a vector is one column.
-    """
+class DenseMachine(MachineState):
+    """A machine at a state: the matrix of each expression, made once."""
 
     def __init__(self, inputs: Inputs, axes: str):
-        self.inputs, self.axes, self.model = inputs, axes, inputs.model
-        self.q, self.v = inputs.q, inputs.v
-        self.batch, self.dtype = inputs.batch, inputs.dtype
-        self.sizes, self.slices, self.points_of = inputs.sizes, inputs.slices, inputs.points_of
+        super().__init__(inputs, axes)
         self._matrices: dict[Node, np.ndarray] = {}
-
-    # -- expressions -------------------------------------------------------------------
 
     def matrix(self, node: Node) -> np.ndarray:
         """The matrix of an expression; what it is made of first, without recursion."""
@@ -164,7 +149,21 @@ class DenseMachine:
             if formula is None:
                 return articulated_of(self, node.arguments[0])
             return self.matrix(formula)
-        return letter_matrix(self, node)
+        return self._letter(node)
+
+    def _letter(self, symbol: Symbol) -> np.ndarray:
+        """A primitive letter, in the axes asked for: in world axes A_world = X A X*."""
+        steps, arguments = symbol.record.steps, symbol.arguments
+        if steps.dense is None:
+            raise LoweringError(
+                f"{symbol} has no matrix: its record does not tell `dense=`; pp.compile may lower "
+                "it"
+            )
+        link: np.ndarray = steps.dense(self, *arguments)
+        if self.axes == "link" or not steps.turned:
+            return link
+        left, right = (self.turn(space, arguments) for space in (symbol.target, symbol.source))
+        return left @ link @ right.mT
 
     @_evaluate.register
     def _(self, node: Identity) -> np.ndarray:
@@ -199,7 +198,7 @@ class DenseMachine:
 
     @_evaluate.register
     def _(self, node: Transpose) -> np.ndarray:
-        return star(self.matrix(node.children[0]))
+        return self.matrix(node.children[0]).mT
 
     @_evaluate.register
     def _(self, node: Diagonal) -> np.ndarray:
@@ -218,8 +217,7 @@ class DenseMachine:
         x = self.matrix(node.children[0])
         result = self.zeros(BODY, BODY)
         for k in self.slices(BODY):
-            z = [x[..., i, 0] for i in range(k.start, k.stop)]
-            result[..., k, k] = self.array(BRACKETS[node.name](z))
+            result[..., k, k] = self.block_of(node.opened.block, x[..., k, :])
         return result
 
     def _by_block_or_whole(self, operand: Node, function: BlockFunction) -> np.ndarray:
@@ -267,34 +265,6 @@ class DenseMachine:
             return [joint.name for joint in self.model.joints]
         return range(len(self.sizes(space)))
 
-    @cached_property
-    def kinematics(self) -> Kinematics:
-        """The pieces of each body at this configuration."""
-        return Kinematics(self)
-
-    # -- arrays ------------------------------------------------------------------------
-
-    def zeros(self, target: Space, source: Space) -> np.ndarray:
-        """The zero operator from `source` to `target`."""
-        shape = sum(self.sizes(target)), sum(self.sizes(source))
-        return np.zeros((*self.batch, *shape), self.dtype)
-
-    def diagonal(self, target: Space, source: Space, blocks: Iterable[np.ndarray]) -> np.ndarray:
-        """diag[blocks]."""
-        result = self.zeros(target, source)
-        places = zip(self.slices(target), self.slices(source), strict=True)
-        for block, (row, column) in zip(blocks, places, strict=True):
-            result[..., row, column] = block
-        return result
-
-    def array(self, rows: Sequence[Sequence[Scalar]]) -> np.ndarray:
-        """A matrix of scalars, each an array over the batch, as one array."""
-        result = np.zeros((*self.batch, len(rows), len(rows[0])), self.dtype)
-        for i, row in enumerate(rows):
-            for j, x in enumerate(row):
-                result[..., i, j] = x
-        return result
-
 
 def _inverse(matrix: np.ndarray, what: str) -> np.ndarray:
     """A^-1; SolveError where hardly a digit of it would be right."""
@@ -306,7 +276,7 @@ def _inverse(matrix: np.ndarray, what: str) -> np.ndarray:
 
 def _cholesky(matrix: np.ndarray, what: str) -> np.ndarray:
     """L with A = L L*; without complex conjugates, so that complex steps pass."""
-    if np.any(np.abs(matrix - star(matrix)) > 1e-9 * np.abs(matrix).max(initial=0.0)):
+    if np.any(np.abs(matrix - matrix.mT) > 1e-9 * np.abs(matrix).max(initial=0.0)):
         raise SolveError(f"{what} has no square root: it is not symmetric")
     L = np.zeros_like(matrix)
     for j in range(matrix.shape[-1]):

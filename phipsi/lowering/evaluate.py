@@ -8,9 +8,8 @@ import numpy as np
 
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import POINTS, SCALAR
-from phipsi.lowering.inputs import Inputs
+from phipsi.lowering.inputs import SPATIAL, Inputs
 from phipsi.lowering.interpret import Run
-from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.machine import Located, Machine, Values
 from phipsi.lowering.program import Program
 from phipsi.lowering.sides import points_of

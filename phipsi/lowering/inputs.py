@@ -29,7 +29,6 @@ from phipsi.algebra.spaces import (
 )
 from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError, name_choices
-from phipsi.lowering.letters import PLACE, SPATIAL
 from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.sides import check_point_counts, points_beside
 from phipsi.model.configuration import (
@@ -40,6 +39,8 @@ from phipsi.model.configuration import (
 )
 from phipsi.model.model import Body, Frame, Model, Point, point
 
+SPATIAL = 6  # size of the base's and of a point's block; a body brings its own
+PLACE = 16  # size of a pose: a homogeneous matrix, row by row
 EACH = {BODY: "one per body", POSE: "one per body", JOINT: "one per joint", POINTS: "one per point"}
 
 
@@ -331,3 +332,34 @@ def is_exact(position: object) -> bool:
         and len(position) == 3
         and all(type(x) is float and isfinite(x) for x in position)
     )
+
+
+def joint_axis(model: Model, *joint_and_axis: Any) -> tuple[int, int]:
+    """A joint's number from its name or number, and one of its speeds, by default the first.
+
+    A number below zero counts from the end, as in Python: -k is joint k of the papers, which
+    number from the tip.
+    """
+    if len(joint_and_axis) not in (1, 2):
+        raise InputError(
+            "HH, HH_s, HH_delta and Gamma_delta belong to a joint and one of its speeds, at and "
+            "at_joint to a body: write HH(joint) or HH(joint, axis)"
+        )
+    joint, axis = (*joint_and_axis, 0)[:2]
+    n = len(model.joints)
+    i = model.index(joint) if isinstance(joint, str) else joint
+    if _is_index(i, n, first=-n) and i < 0:
+        i += n
+    if not _is_index(i, n):
+        raise InputError(f"no joint {joint!r}; expected a name or a number from 0 to {n - 1}")
+    speeds = model.joints[i].kind.nv
+    if not _is_index(axis, speeds):
+        raise InputError(
+            f"joint {model.joints[i].name!r} has no speed {axis!r}; expected a number "
+            f"from 0 to {speeds - 1}"
+        )
+    return int(i), int(axis)
+
+
+def _is_index(i: Any, n: int, first: int = 0) -> bool:
+    return isinstance(i, (int, np.integer)) and not isinstance(i, bool) and bool(first <= i < n)

@@ -12,7 +12,8 @@ Sums are factored from the left before they become statements, so that
 `psi @ x + psi @ y` is one sweep, `w - G @ H @ w + G @ T` is `w + G @ (T - H @ w)`,
 and FD4 typed as in the papers costs what FD4 written by hand costs. Equal
 statements are made once: several expressions share what they share.
-What a letter does is in `vocabulary`, operators as matrices are in `matrices`.
+What a letter does stands in its record, what bodies have of themselves is in `recursions`,
+operators as matrices are in `matrices`.
 
 In which loop a statement runs is not decided here but in `schedule`.
 """
@@ -82,13 +83,12 @@ from phipsi.lowering.structure import (
     is_symmetric,
     load_points,
 )
-from phipsi.lowering.writer import NUMBER, Writer
+from phipsi.lowering.writer import NUMBER, Writer, block_shape
 
 VECTOR_OF = {space: Shape(space) for space in (BODY, JOINT, POINTS, BASE, COORDINATES, POSE)}
 SQUARE = Shape(BODY, BODY, symmetric=True)
 SPATIAL = 6  # numbers of a body vector
 LONG = 20  # factors of a product that are lowered at once
-BRACKET_STEPS = {"S": "cross_force", "cross": "cross_motion", "Q": "cross_adjoint"}
 
 
 class TooManyTermsError(Exception):
@@ -130,6 +130,10 @@ class Lowering(Writer, ABC):
     @abstractmethod
     def assemble(self, operator: Node) -> Slot:
         """A matrix of a small space, as one block for the whole machine."""
+
+    def settle(self, node: Node) -> Node:
+        """An expression as `vector` and `block` take it."""
+        return settle(node, self.plain)
 
     # -- vectors -----------------------------------------------------------------------
 
@@ -326,7 +330,7 @@ class Lowering(Writer, ABC):
                 return self._apply_inverse(head, rest)
             case Bracket():
                 x, z = self.vector(rest), self.vector(head.children[0])
-                return self.emit(BRACKET_STEPS[head.name], (z, x), x.shape)
+                return self.emit(head.opened.step, (z, x), x.shape)
             case Diagonal() | Root():
                 return self._apply_block(head, rest)
             case Symbol() if head.source is SCALAR:  # x @ (a scalar)
@@ -490,7 +494,7 @@ class Lowering(Writer, ABC):
                 )
             case Bracket():
                 z = self.vector(node.children[0])
-                return self.emit(f"{BRACKET_STEPS[node.name]}_matrix", (z,), shape)
+                return self.emit(f"{node.opened.step}_matrix", (z,), shape)
             case Diagonal():
                 return self.diagonal(node.children[0])
             case Symbol() if node.free:
@@ -559,12 +563,6 @@ class Lowering(Writer, ABC):
 def _rest(factors: Sequence[Node], start: int) -> Node:
     """The product of the last factors."""
     return Product(*factors[start:]) if start < len(factors) - 1 else factors[-1]
-
-
-def block_shape(node: Node) -> Shape:
-    """The shape of a memoryless operator's blocks."""
-    assert node.target is not None
-    return Shape(node.target, node.source, is_symmetric(node))
 
 
 def _made(letter: Symbol, fact: str, *arguments: Any) -> Slot:

@@ -14,7 +14,7 @@ from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.lowering import blocks
 from phipsi.lowering.frames import private_frames
-from phipsi.lowering.letters import PLACE, SPATIAL
+from phipsi.lowering.inputs import PLACE, SPATIAL
 from phipsi.lowering.links import Link
 from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Columns, Shape, Size

@@ -29,13 +29,13 @@ from phipsi.algebra.rewriting.normal import joined
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Space
 from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError
-from phipsi.lowering import recursions
 from phipsi.lowering.covariance import DUAL
 from phipsi.lowering.factor import split_strict
-from phipsi.lowering.lower import Lowering
 from phipsi.lowering.program import BODIES, WORLD, Columns, Domain, Effect, Shape, Slot
+from phipsi.lowering.recursions import RecursionLowering
 from phipsi.lowering.sides import Side, points_of
 from phipsi.lowering.structure import (
+    UNIT_BLOCK,
     UNIT_VECTOR,
     find_cut,
     is_memoryless,
@@ -45,7 +45,6 @@ from phipsi.lowering.structure import (
     is_whole,
     step_of,
 )
-from phipsi.lowering.vocabulary import unit
 from phipsi.lowering.words import (
     Word,
     is_anticausal,
@@ -58,7 +57,7 @@ from phipsi.lowering.words import (
 )
 
 
-class MatrixLowering(Lowering):
+class MatrixLowering(RecursionLowering):
     """Lowering that can make matrices, too.
 
     Attributes:
@@ -134,6 +133,12 @@ class MatrixLowering(Lowering):
                 self.statements[i] = replace(statement, target=slot)
                 found = True
         return found
+
+
+def unit(columns: Columns) -> Symbol:
+    """The vector that is the identity where each column starts, zero elsewhere."""
+    what = UNIT_BLOCK.name, SCALAR, columns.space
+    return Symbol(*what, arguments=(columns,), record=UNIT_BLOCK.record)
 
 
 def each(space: Space) -> range:
@@ -262,7 +267,7 @@ def _emit_columns(
     if left.outer is not None:
         arguments.append(low.block(left.outer))
     if left.space is BASE:
-        arguments.append(recursions.transform(low))
+        arguments.append(low.transform())
     options = (number, left, right, mirrored, is_star)
     low.sink("emit_column", arguments, options, Domain("column", columns))
 
@@ -284,7 +289,7 @@ def _emit_pairs(low: MatrixLowering, number: int, word: Word, mirrored: bool, ki
     middle = product(core[first:last])
     if not isinstance(middle, Identity):
         assert is_memoryless(middle)
-    Y = recursions.upsilon(low, E, middle, F)
+    Y = low.upsilon(E, middle, F)
     symmetric = (x, rows, left) == (y, columns, right) and Y.shape.symmetric
     options = (number, left, right, rows, columns, mirrored, symmetric)
     low.sink("emit_pair", (x, _scaled_block(low, word, Y), y), options, Domain("pair", columns[0]))
@@ -532,7 +537,7 @@ def _meeting_diagonal(low: MatrixLowering, word: Word) -> Slot | None:
             )
         sides.append((E, rest))
     delays = [sum(map(is_step, rest)) for _, rest in sides]
-    Y = recursions.upsilon(low, sides[0][0], product(core[first:last]), sides[1][0])
+    Y = low.upsilon(sides[0][0], product(core[first:last]), sides[1][0])
     strings = []
     for (E, rest), delay in zip(sides, delays, strict=True):
         if delay < max(delays):
@@ -555,7 +560,7 @@ def _pulled(low: MatrixLowering, Y: Slot, strings: Sequence[Sequence[Node]]) -> 
         steps.append(string[place])
         after.append(product(string[place + 1 :]))
     Y = _bordered(low, starred(before[0]), Y, before[1])
-    Y = recursions.carry_back(low, steps[0], Y, steps[1])
+    Y = low.carry_back(steps[0], Y, steps[1])
     return _bordered(low, starred(after[0]), Y, after[1])
 
 

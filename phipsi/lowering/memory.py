@@ -15,7 +15,7 @@ from phipsi.algebra.spaces import BASE, COORDINATES, JOINT, POINTS, POSE, SCALAR
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering import blocks
 from phipsi.lowering.generic import GenericMimic, generic_model
-from phipsi.lowering.letters import PLACE, SPATIAL
+from phipsi.lowering.inputs import PLACE, SPATIAL
 from phipsi.lowering.machine import Block, Places
 from phipsi.lowering.program import Program, Slot
 from phipsi.lowering.seat import Seat

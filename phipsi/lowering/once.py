@@ -9,7 +9,7 @@ from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, COORDINATES, POINTS, SCALAR, is_dense
 from phipsi.graph.graph import Node
 from phipsi.lowering import blocks
-from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.machine import Block, Values
 from phipsi.lowering.memory import Area, Recorder, Sizes, Slots
 from phipsi.lowering.program import At, Columns, Loop, Program, Read, Slot, Statement

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from phipsi.algebra.spaces import BASE, POINTS, Space
 from phipsi.lowering import blocks, transforms
 from phipsi.lowering.covariance import DUAL
-from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.machine import Block, to_link
 from phipsi.lowering.program import Columns, Statement
 from phipsi.lowering.seat import Seat

@@ -15,7 +15,6 @@ import numpy as np
 from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY, JOINT, SCALAR, Space
 from phipsi.errors import InputError
-from phipsi.lowering.letters import star
 from phipsi.lowering.program import Program
 from phipsi.model.configuration import joint_coordinates
 from phipsi.model.model import Body, Joint, Model
@@ -85,7 +84,7 @@ def own_matrix(m: DenseMachine, letter: MachineLetter) -> np.ndarray:
         if m.axes == "world":
             X = m.kinematics.turn[k]
             block = X @ block if letter.target is BODY else block
-            block = block @ star(X) if letter.source is BODY else block
+            block = block @ X.mT if letter.source is BODY else block
         blocks.append(block)
     if letter.source is not SCALAR:
         return m.diagonal(letter.target, letter.source, blocks)

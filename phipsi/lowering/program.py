@@ -83,10 +83,14 @@ class Columns:
 WORLD, BODIES = Domain("world"), Domain("body")
 
 
-def home_of(space: Space | None) -> Domain:
-    """Where the blocks of a space live, and of an operator between it and itself."""
+def home_of(space: Space | None, points: tuple | None = None) -> Domain:
+    """Where the blocks of a space live, and of an operator between it and itself.
+
+    Args:
+        points: arguments of the letter at points, where these are known.
+    """
     if space is POINTS:
-        return Domain("point")
+        return Domain("point", points=points)
     is_whole = space in (COORDINATES, BASE) or (space is not None and space.is_own)
     return WORLD if is_whole else BODIES
 

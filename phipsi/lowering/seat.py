@@ -16,7 +16,7 @@ from functools import cached_property
 from types import CodeType
 from typing import Any
 
-from phipsi.lowering.letters import joint_axis
+from phipsi.lowering.inputs import joint_axis
 from phipsi.lowering.links import Link
 from phipsi.model.model import Joint, Model
 from phipsi.model.tree import WORLD

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.alphabet import FORCE, MOTION, Alphabet
@@ -26,16 +26,20 @@ from phipsi.algebra.node import (
     add,
     compose,
 )
-from phipsi.algebra.own import primitive
+from phipsi.algebra.own import letter
 from phipsi.algebra.rewriting.normal import number_and_factors, taken_apart
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Causality, Space
 from phipsi.algebra.stars import starred
+from phipsi.lowering.program import Domain, Shape, Slot
 
-# -- letters that only the lowering knows; what they compute is in `vocabulary` ----------
+if TYPE_CHECKING:
+    from phipsi.lowering.matrices import MatrixLowering
+
+# -- letters that only the lowering knows --------------------------------------------------
 
 Public = Callable[[Any], Any]  # makes an expression, or a family, one of the algebra alone
 INNER = Alphabet("lowering", __name__)
-_inner = partial(primitive, alphabet=INNER)
+_inner = partial(letter, alphabet=INNER)
 
 
 def _turned(letter: Symbol) -> Node:
@@ -54,41 +58,22 @@ def _spelling(letter: Symbol) -> tuple[str, Space, Space]:
     return letter.name, letter.source, letter.target
 
 
+# Of each letter first what it is in letters of the algebra, then its statements.
+
+
 def _relieved(letter: Symbol, public: Public) -> Node:
     family = public(family_of(letter))
     return family.letter(op.tau_bar) @ family.letter(op.P)
 
 
-def _composite(letter: Symbol, public: Public) -> Node:
-    E, W, F = letter.arguments
-    return composite_of(E, public(W), F)
-
-
-def _carried(letter: Symbol, public: Public) -> Node:
-    E, W, F = letter.arguments
-    return Diagonal(E @ public(W) @ starred(F))
-
-
-def _carried_to_base(letter: Symbol, public: Public) -> Node:
-    return op.E.T @ public(letter.arguments[0]) @ op.E
-
-
-def _loaded(letter: Symbol, public: Public) -> Node:
-    B, A = letter.arguments
-    return B @ public(A) @ B.T
-
-
-def _unit_vector(letter: Symbol, public: Public) -> Node:
-    return Symbol(f"e_{letter.arguments[0] + 1}", SCALAR, letter.target, free=True)
-
-
-P_PLUS = _inner(  # tau_bar P
+P_PLUS = _inner(
     "P_plus",
     BODY,
     BODY,
     symmetric=True,
     carries=(FORCE, MOTION),
     stands_for=_relieved,
+    block=lambda low, letter: low.relieved(family_of(letter)),
     mechanics="articulated inertia as felt through the free joint: tau_bar P",
     estimation="covariance of the state's error, after joint k was measured",
     elsewhere=(
@@ -96,26 +81,117 @@ P_PLUS = _inner(  # tau_bar P
         "covariance of the state's error, after its measurement at k",
     ),
 )
-COMPOSITE = _inner(  # W + blockdiag(E R F*)
-    "composite", BODY, BODY, of="E, W, F", star=_turned, stands_for=_composite
+
+
+def _composite(letter: Symbol, public: Public) -> Node:
+    E, W, F = letter.arguments
+    return composite_of(E, public(W), F)
+
+
+COMPOSITE = _inner(  # R = W + blockdiag(E R F*)
+    "composite",
+    BODY,
+    BODY,
+    of="E, W, F",
+    star=_turned,
+    stands_for=_composite,
+    block=lambda low, letter: low.composite(*letter.arguments),
 )
+
+
+def _carried(letter: Symbol, public: Public) -> Node:
+    E, W, F = letter.arguments
+    return Diagonal(E @ public(W) @ starred(F))
+
+
+def _carry(low: MatrixLowering, letter: Symbol) -> Slot:
+    E, W, F = letter.arguments
+    return low.carry(E, low.block(W), F)
+
+
 CARRIED = _inner(  # blockdiag(E W F*)
-    "carried", BODY, BODY, of="E, W, F", star=_turned, stands_for=_carried
+    "carried", BODY, BODY, of="E, W, F", star=_turned, stands_for=_carried, block=_carry
 )
-CARRIED_TO_BASE = _inner(  # E* W E
-    "carried_to_base", BASE, BASE, of="W", star=_inside, stands_for=_carried_to_base
+
+
+def _carried_to_base(letter: Symbol, public: Public) -> Node:
+    return op.E.T @ public(letter.arguments[0]) @ op.E
+
+
+def _carry_to_base(low: MatrixLowering, letter: Symbol) -> Slot:
+    W = low.block(letter.arguments[0])
+    shape = Shape(BASE, BASE, W.shape.symmetric)
+    return low.gather("block_to_base", (low.transform(), W), shape)
+
+
+CARRIED_TO_BASE = _inner(  # E* W E: of the roots, at the base
+    "carried_to_base",
+    BASE,
+    BASE,
+    of="W",
+    star=_inside,
+    stands_for=_carried_to_base,
+    block=_carry_to_base,
 )
-LOADED = _inner(  # B A B*; see `load_points`
-    "loaded", BODY, BODY, of="B, A", star=_inside, stands_for=_loaded
+
+
+def _loaded(letter: Symbol, public: Public) -> Node:
+    B, A = letter.arguments
+    return B @ public(A) @ B.T
+
+
+def _load(low: MatrixLowering, letter: Symbol) -> Slot:
+    B, A = letter.arguments
+    return low.emit("load", (low.at_each_point(low.block(A)),), letter, (B.arguments,))
+
+
+LOADED = _inner(  # B A B*, the sum over the points of a body; see `load_points`
+    "loaded", BODY, BODY, of="B, A", star=_inside, stands_for=_loaded, block=_load
 )
-AXIS = _inner("axis", SCALAR, BODY, of="i, a", carries=(MOTION, None))  # H*(i) e_a at body i
+AXIS = _inner(  # H*(i) e_a at body i, zero elsewhere
+    "axis",
+    SCALAR,
+    BODY,
+    of="i, a",
+    carries=(MOTION, None),
+    vector=lambda low, letter: low.emit("axis", (low.joint_map(),), BODY, letter.arguments),
+)
+
+
+def _start_columns(low: MatrixLowering, letter: Symbol) -> Slot:
+    domain = Domain("column", *letter.arguments)
+    return low.emit("unit", (), letter.target, (letter.target,), domain=domain)
+
+
 UNIT_BLOCK = _inner(  # I where each column starts
-    "unit", SCALAR, BODY, of="columns", stands_for=lambda letter, public: Identity(letter.target)
+    "unit",
+    SCALAR,
+    BODY,
+    of="columns",
+    stands_for=lambda letter, public: Identity(letter.target),
+    vector=_start_columns,
 )
+
+
+def _unit_vector(letter: Symbol, public: Public) -> Node:
+    return Symbol(f"e_{letter.arguments[0] + 1}", SCALAR, letter.target, free=True)
+
+
+def _write_unit(low: MatrixLowering, letter: Symbol) -> Slot:
+    space = letter.target
+    return low.emit("unit_vector", (), space, (space, *letter.arguments), domain=low.home(space))
+
+
 UNIT_VECTOR = _inner(  # e_j of a space of the user's
-    "unit_vector", SCALAR, SCALAR, of="j", stands_for=_unit_vector
+    "unit_vector", SCALAR, SCALAR, of="j", stands_for=_unit_vector, vector=_write_unit
 )
-UNIT_ENTRY = _inner("unit_entry", SCALAR, BODY, of="j")  # e_j at every body, in its own axes
+UNIT_ENTRY = _inner(  # e_j at every body, in its own axes
+    "unit_entry",
+    SCALAR,
+    BODY,
+    of="j",
+    vector=lambda low, letter: low.emit("unit_entry", (), BODY, letter.arguments),
+)
 
 
 def is_internal(letter: Node) -> bool:
@@ -135,11 +211,11 @@ def propagator(step: Node) -> Node:
 
 def known_propagator(propagator: Node) -> Node:
     """phi or psi, or a star of these, if that is what an inverse is."""
-    for letter in (op.phi, op.psi):
-        if step_of(propagator) == step_of(letter):
-            return letter
-        if step_of(starred(propagator)) == step_of(letter):
-            return starred(letter)
+    for known in (op.phi, op.psi):
+        if step_of(propagator) == step_of(known):
+            return known
+        if step_of(starred(propagator)) == step_of(known):
+            return starred(known)
     return propagator
 
 

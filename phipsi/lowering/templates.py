@@ -27,7 +27,7 @@ from typing import Any
 
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.graph.graph import Graph, Node
-from phipsi.lowering.letters import PLACE, SPATIAL
+from phipsi.lowering.inputs import PLACE, SPATIAL
 from phipsi.lowering.program import (
     At,
     Columns,

@@ -22,8 +22,8 @@ from phipsi.lowering.generic import (
     generic_link,
     loaded,
 )
+from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.interpret import HERE
-from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.links import Link
 from phipsi.lowering.machine import Block, Values
 from phipsi.lowering.memory import Area, Matrix, Recorder, Rows, Slots, is_fixed

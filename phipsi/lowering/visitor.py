@@ -14,7 +14,7 @@ from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BODY, COORDINATES, POINTS, is_dense
 from phipsi.lowering import blocks, outputs
 from phipsi.lowering.covariance import DUAL
-from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.machine import Block, Places, Values, from_link, to_link
 from phipsi.lowering.outputs import Emit
 from phipsi.lowering.program import Columns, Effect, Program, Read, Slot, Statement

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.spaces import POINTS
+from phipsi.algebra.spaces import POINTS, SCALAR, Space
 from phipsi.errors import LoweringError
 from phipsi.lowering.origins import find_origins
 from phipsi.lowering.program import (
@@ -21,7 +21,9 @@ from phipsi.lowering.program import (
     Shape,
     Slot,
     Statement,
+    home_of,
 )
+from phipsi.lowering.structure import is_symmetric
 
 NUMBER = Shape(1)
 
@@ -50,13 +52,27 @@ class Writer:
         self,
         step: str,
         arguments: Sequence[Slot | Read] = (),
-        shape: Shape = NUMBER,
+        shape: Shape | Space | Node = NUMBER,
         options: tuple = (),
         effect: Effect = Effect.SET,
         domain: Domain | None = None,
         name: str = "",
     ) -> Slot:
-        """The slot of step(arguments), made once; its domain follows from the arguments."""
+        """The slot of step(arguments), made once; its domain follows from the arguments.
+
+        Args:
+            step: by its name in `lowering.steps`.
+            arguments: slots, read at the same place, or `at_parent`, `at_each_point`.
+            shape: of the result: a space for a vector of it, an operator for a block of it.
+            options: of the step, the same at every place.
+            effect: what is done with the result; see also `push` and `gather`.
+            domain: where the step runs, if the arguments do not tell; see `home`.
+            name: of the slot, where it is not the step's.
+        """
+        if isinstance(shape, Space):
+            shape = NUMBER if shape is SCALAR else Shape(shape)
+        elif isinstance(shape, Node):
+            shape = block_shape(shape)
         reads = tuple(x if isinstance(x, Read) else Read(x) for x in arguments)
         reads = tuple(self._nearest(Read(self.resolve(x.slot), x.at)) for x in reads)
         reads = self._at_one_list(reads, domain)
@@ -75,6 +91,30 @@ class Writer:
             self._makers[slot] = statement
             self.statements.append(statement)
         return self._made[key]
+
+    def push(
+        self, step: str, arguments: Sequence[Slot | Read], shape: Shape | Space, name: str = ""
+    ) -> Slot:
+        """`emit`, added to what the parent has; zero where nobody adds."""
+        return self.emit(step, arguments, shape, effect=Effect.PUSH, name=name)
+
+    def gather(
+        self, step: str, arguments: Sequence[Slot | Read], shape: Shape | Space, name: str = ""
+    ) -> Slot:
+        """`emit`, added up over the machine."""
+        return self.emit(step, arguments, shape, effect=Effect.GATHER, name=name)
+
+    def at_parent(self, slot: Slot) -> Read:
+        """A slot, read at the parent."""
+        return Read(slot, At.PARENT)
+
+    def at_each_point(self, slot: Slot) -> Read:
+        """A slot, read at every point of the body, as a list."""
+        return Read(slot, At.EACH_POINT)
+
+    def home(self, space: Space, points: tuple | None = None) -> Domain:
+        """Where the blocks of a space live: the domain of statements that run there."""
+        return home_of(space, points)
 
     def _nearest(self, read: Read) -> Read:
         """What is the same at every body, read at the body itself: it is there in any loop."""
@@ -262,6 +302,12 @@ class Writer:
             "cannot lower an expression that mixes letters at different points, "
             f"{small.points} and {large.points}; pp.as_matrix evaluates it densely"
         )
+
+
+def block_shape(node: Node) -> Shape:
+    """The shape of a memoryless operator's blocks."""
+    assert node.target is not None
+    return Shape(node.target, node.source, is_symmetric(node))
 
 
 def _renamed(statement: Statement, letters: Mapping[Slot, Symbol]) -> Statement:

@@ -7,7 +7,7 @@ from operator import matmul, mul
 from typing import Any
 
 from phipsi.algebra.node import Node, Opener, Symbol, compose, scale
-from phipsi.algebra.operators import S
+from phipsi.algebra.own import OpeningLetter
 from phipsi.algebra.spaces import POINTS, SCALAR
 from phipsi.algebra.text.spelling import spell
 from phipsi.algebra.text.tokens import Token
@@ -66,7 +66,7 @@ def spelled_out(token: Token) -> str:
 
 def opens_bracket(value: object) -> bool:
     """Whether a bracket right behind it holds a vector: S[x], Q[x], cross[x]."""
-    return isinstance(value, Opener) or value == S
+    return isinstance(value, (Opener, OpeningLetter))
 
 
 def is_scalar(value: object) -> bool:

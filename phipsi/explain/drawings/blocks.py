@@ -22,8 +22,7 @@ from phipsi.explain.drawings.picture import Blocks, Picture, find_blocks
 from phipsi.explain.drawings.states import make_states
 from phipsi.explain.drawings.structure import Structure
 from phipsi.explain.drawings.words import plural, spaces_of, wrapped, written
-from phipsi.lowering.inputs import checked_points
-from phipsi.lowering.letters import PLACE, SPATIAL
+from phipsi.lowering.inputs import PLACE, SPATIAL, checked_points
 from phipsi.model.model import Model, Point
 
 LARGEST = 200  # bodies, beyond which blocks are smaller than what can be seen

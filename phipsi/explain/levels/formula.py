@@ -21,8 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import opened
 from phipsi.algebra.node import Identity, Node, Symbol
-from phipsi.lowering.covariance import BRACKETS, DUAL, NAMES
+from phipsi.lowering.covariance import DUAL
 from phipsi.lowering.program import Slot
 
 SUM, PRODUCT, ATOM = 0, 1, 2  # how tightly a text holds together
@@ -292,6 +293,9 @@ class Over(Formula):
         return self.body.atoms()
 
 
+FUNCTIONS = ("sqrt", "sqrt*", "blockdiag")  # of blocks
+
+
 @dataclass(frozen=True)
 class Around(Formula):
     """S[x], cross[x], Q[x]: an operator made of a vector; or a function of a block.
@@ -309,9 +313,9 @@ class Around(Formula):
     @property
     def unit(self) -> Unit:  # type: ignore[override]
         own = self.body.unit
-        if own is None or self.name in ("S", "cross", "Q"):
-            return own
-        return (-own[0], -own[1]) if self.name == "inv" else None
+        if self.name == "inv":
+            return None if own is None else (-own[0], -own[1])
+        return None if self.name in FUNCTIONS else own
 
     def text(self) -> str:
         if self.name == "inv":
@@ -329,8 +333,7 @@ class Around(Formula):
             return replace(self, body=self.body.star())
         if self.name in ("sqrt", "sqrt*"):
             return replace(self, name="sqrt*" if self.name == "sqrt" else "sqrt")
-        swapped = {"S": "cross", "cross": "S", "Q": "Q"}[self.name]
-        return plus((-1, bracket(swapped, self.body)))
+        return plus((-1, bracket(opened(self.name).star, self.body)))
 
     def atoms(self) -> Iterator[Atom]:
         return self.body.atoms()
@@ -338,8 +341,8 @@ class Around(Formula):
 
 def bracket(name: str, x: Formula) -> Around:
     """S[x], cross[x] or Q[x]."""
-    _, target, source = BRACKETS[name]
-    return Around(name, x, (NAMES[target], NAMES[source]))
+    _, target, source = opened(name).carries
+    return Around(name, x, (target, source))
 
 
 ZERO = Number(0)

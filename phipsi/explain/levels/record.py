@@ -20,9 +20,8 @@ from phipsi.explain.levels.layout import WIDTH
 from phipsi.explain.levels.notation import Notation
 from phipsi.lowering import blocks, rigid, transforms
 from phipsi.lowering.evaluate import scalars_of
-from phipsi.lowering.inputs import Inputs
+from phipsi.lowering.inputs import SPATIAL, Inputs
 from phipsi.lowering.interpret import Run
-from phipsi.lowering.letters import SPATIAL
 from phipsi.lowering.machine import Block, Machine, to_link
 from phipsi.lowering.program import FRAME, Effect, Program, Slot, Statement
 from phipsi.lowering.seat import Seat

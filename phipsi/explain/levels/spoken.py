@@ -17,7 +17,7 @@ from phipsi.algebra.alphabet import PAPERS
 from phipsi.algebra.elements import SELECTIONS
 from phipsi.algebra.families import family_of
 from phipsi.algebra.node import Identity, Node, Opener, Symbol
-from phipsi.algebra.own import CallableLetter
+from phipsi.algebra.own import CallableLetter, OpeningLetter
 from phipsi.algebra.spaces import BASE, POINTS, SCALAR
 from phipsi.explain.levels.formula import (
     UNKNOWN,
@@ -135,11 +135,12 @@ def _told(letter: Node, statement: Statement, at: Place) -> Formula:
     return Atom(letter.name, where, unit, kinds, symmetric, is_number=number, letter=letter)
 
 
-class _Shift(Atom):
-    """S(p,k), the turn of axes in phi(p,k) without its lever; or the bracket S[x]."""
+class _OpeningAtom(Atom):
+    """A letter that also opens a bracket: S(p,k), the turn of axes in phi(p,k), or S[x]."""
 
     def __getitem__(self, x: Formula) -> Formula:
-        return bracket("S", x)
+        assert isinstance(self.letter, Symbol)
+        return bracket(self.letter.name, x)
 
 
 @dataclass(frozen=True)
@@ -164,11 +165,12 @@ def _letters(at: Place) -> dict[str, Any]:
     for name, letter in PAPERS.letters.items():
         if isinstance(letter, Opener):
             letters[name] = _Bracket(name)
+        elif isinstance(letter, OpeningLetter):
+            letters[name] = _OpeningAtom(**vars(letter_at(letter, at)))
         elif isinstance(letter, CallableLetter) and letter.record.of == "joint":
             letters[name] = lambda *which, letter=letter: letter_at(letter(*which), at)
         else:
             letters[name] = letter_at(letter, at)
-    letters["S"] = _Shift(**vars(letters["S"]))
     return letters
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT
 from phipsi.lowering import blocks
 from phipsi.lowering.blocks import is_zero, minus, plus, times
-from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.seat import Seat, step
 from phipsi.scalars import Scalar, sqrt
 from phipsi.spatial import Matrix, Vector

@@ -7,7 +7,7 @@ from typing import Any
 from phipsi.algebra.spaces import JOINT
 from phipsi.lowering import blocks
 from phipsi.lowering.blocks import is_one, is_zero, minus, times
-from phipsi.lowering.letters import SPATIAL
+from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.seat import Seat, step
 from phipsi.scalars import Scalar
 from phipsi.spatial import Matrix, Vector
