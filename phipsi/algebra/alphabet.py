@@ -176,6 +176,7 @@ class Letter:
         acts: what it does to what it is applied to, as forces and motions, and as state and
             measurement; by "" for the letter, "*" for its star, "^-1" for its inverse.
         causes: of a vector, what it brings about motions and forces by.
+        effect: of a motion or force that others bring about, what it is, whichever these are.
         elsewhere: what it means of another operator than the mass operator, in both views.
         source: where the papers define it.
         says: what its definition says.
@@ -191,7 +192,7 @@ class Letter:
 
     What it computes:
         steps: see `Steps`.
-        opens: of a letter that opens a bracket, as S[x]: see `Opened`.
+        opens: of a letter of the papers that opens a bracket, as S[x]: see `Opened`.
 
     What it costs:
         flops: of the letter times a vector, for a body behind a joint that turns.
@@ -225,6 +226,7 @@ class Letter:
     element: str = ""
     acts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     causes: str = ""
+    effect: str = ""
     elsewhere: tuple[str, str] = ("", "")
     source: str = ""
     says: str = ""

@@ -67,6 +67,7 @@ at = letter(
     BODY,
     dense=_dense(BODY),
     mechanics="what belongs to body i, all else zero",
+    estimation="the state at body i, all else zero",
     **_facts,
 )
 at_joint = letter(
@@ -75,6 +76,7 @@ at_joint = letter(
     JOINT,
     dense=_dense(JOINT),
     mechanics="what belongs to joint i, all else zero",
+    estimation="the measurements at joint i, all else zero",
     **_facts,
 )
 SELECTIONS = {BODY: at, JOINT: at_joint}

@@ -18,7 +18,7 @@ from keyword import iskeyword
 from pickle import PicklingError
 from typing import Any
 
-from phipsi.algebra.alphabet import UNKNOWN, Alphabet, Letter, Opened, Steps
+from phipsi.algebra.alphabet import PAPERS, UNKNOWN, Alphabet, Letter, Opened, Steps
 from phipsi.algebra.node import Bracket, Node, Opener, Symbol
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.show import in_brackets
@@ -341,6 +341,11 @@ def _record(name: str, **facts: Any) -> Letter:
     own_name(name)
     if not any(facts.values()):
         return UNKNOWN
+    if facts.get("opens") is not None and facts.get("alphabet") is not PAPERS:
+        raise InputError(
+            f"the letter {name} cannot open a bracket: S[x], Q[x] and cross[x] go by their names; "
+            "name what you need with define(...)"
+        )
     steps = Steps(**{step: facts.pop(step) for step in STEPS & facts.keys()})
     return Letter(name, steps=steps, **facts)
 

@@ -219,6 +219,7 @@ V = define(
     "V",
     phi.T @ H.T @ beta,  # [001 (21)]
     recursion=(36, OUTWARD),
+    effect="velocity of body k",
     mechanics="velocity of body k",
     estimation="adjoint variable at body k, driven by beta",
     source="[001 (21); 002 (2.5); 004-I (3.12), (5.13)]",
@@ -229,6 +230,7 @@ alpha = define(
     "alpha",
     phi.T @ (H.T @ beta_dot + a + E @ gravity),  # [001 (25)]
     shorthand=True,
+    effect="acceleration of body k",
     mechanics="acceleration of body k, gravity included",
     estimation="adjoint variable at body k, smoothed",
     source="[001 (25); 002 (2.5), (2.11); 004-I (3.15), (3.21)]",
@@ -238,6 +240,7 @@ f = define(
     "f",
     phi @ (M @ alpha + b),  # [002 (2.5)]
     shorthand=True,
+    effect="force across joint k",
     mechanics="force across joint k: of all that is outboard",
     estimation="state at body k: all that drives it",
     source="[001 (24); 002 (2.5), (2.11); 004-I (3.16)]",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.alphabet import FORCE, PAPERS
+from phipsi.algebra.alphabet import FORCE, PAPERS, Letter
 from phipsi.algebra.node import Node, Product, Symbol
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, SCALAR, Space
 from phipsi.explain.levels.formula import Atom, Formula, Over, Plus, Times, Unit
@@ -22,11 +22,7 @@ SUMS = {
 ALL_OUTBOARD = "summed over all outboard, carried to k"
 YOURS = "your own letter"
 CAUSES = {"w": "the forces of the bodies outboard", "nu": "the joint forces"}  # of quantities
-WHAT = {
-    op.f: "force across joint k",
-    op.alpha: "acceleration of body k",
-    op.V: "velocity of body k",
-}
+OF_BODIES = " of body k"
 
 
 def meaning_of(notation: Notation, quantity: Quantity, view: str, form: Node | None = None) -> str:
@@ -46,7 +42,8 @@ def meaning_of(notation: Notation, quantity: Quantity, view: str, form: Node | N
     if name.endswith("+"):
         if view == "estimation":
             return "adjoint variable, predicted outward to body k"
-        what = {op.V.name: "velocity", op.alpha.name: "acceleration"}.get(name[:-1], "motion")
+        effect = _effect_of(name[:-1])
+        what = effect.removesuffix(OF_BODIES) if effect.endswith(OF_BODIES) else "motion"
         return f"{what} of the parent at the frame of k: what joint k adds its own to"
     if name == "a" and record is None:
         added = "acceleration that body k adds", "input of the smoother at body k"
@@ -60,9 +57,8 @@ def meaning_of(notation: Notation, quantity: Quantity, view: str, form: Node | N
     known = PAPERS.letters.get(role)
     meaning = ROLES.get(role) or (known.record if isinstance(known, Symbol) else ROLES["x"])
     text = meaning.by(view)
-    partial = next((x for x in WHAT if x.name == role), None)
-    if partial is not None and record is None:
-        text = _partial(notation, partial, quantity, view)
+    if isinstance(known, Symbol) and known.record.effect and record is None:
+        text = _partial(notation, known.record, quantity, view)
     if role == "x" and quantity.kinds[0] and view == "mechanics":
         text = f"{quantity.kinds[0]} at body k"
     phrase = _phrase(quantity.formula, notation.uses.is_recursive(quantity.slot), view)
@@ -137,13 +133,19 @@ def base_of(name: str) -> str:
     return name if name in ("x_0", "x_C") else re.sub(r"_\d+$", "", name)
 
 
-def _partial(notation: Notation, letter: Symbol, quantity: Quantity, view: str) -> str:
+def _effect_of(name: str) -> str:
+    """Of the name of a motion or force that others bring about, what it is; "" of others."""
+    known = PAPERS.letters.get(name)
+    return known.record.effect if isinstance(known, Symbol) else ""
+
+
+def _partial(notation: Notation, whole: Letter, quantity: Quantity, view: str) -> str:
     """f, alpha or V of some of the causes alone; which, the formula says."""
     if view == "estimation":
-        return letter.record.estimation
+        return whole.estimation
     causes = (_cause(notation, x) for x in quantity.formula.atoms())
     unique = list(dict.fromkeys(x for x in causes if x))
-    return f"{WHAT[letter]}, by {_listed(unique)}" if unique else letter.record.mechanics
+    return f"{whole.effect}, by {_listed(unique)}" if unique else whole.mechanics
 
 
 def _cause(notation: Notation, atom: Atom) -> str:
