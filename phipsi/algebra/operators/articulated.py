@@ -28,18 +28,18 @@ def _articulated_blocks(m: DenseMachine) -> tuple[list[Matrix], list[Matrix]]:
     Departure: tau_bar P, not tau_bar P tau_bar*, which is wrong with rotor inertia. SolveError
     names the joint whose D vanishes.
     """
-    step, H_star, R = m.kinematics.phi, m.kinematics.H_star, composite_blocks(m)
-    inertias = [body.inertia.matrix.astype(m.dtype) for body in m.model.bodies]
-    pivots: dict[int, Matrix] = {}
+    phi, H_star, R = m.kinematics.phi, m.kinematics.H_star, composite_blocks(m)
+    P = [body.inertia.matrix.astype(m.dtype) for body in m.model.bodies]
+    D: dict[int, Matrix] = {}
     for k in m.model.tree.tip_to_base:
-        joint, p, own = m.model.joints[k], m.model.tree.parent[k], inertias[k]
+        joint, p = m.model.joints[k], m.model.tree.parent[k]
         rotors = joint.reflected_inertia * m.identity(joint.kind.nv)
-        pivots[k] = H_star[k].mT @ own @ H_star[k] + rotors
-        m.check_pivot(k, pivots[k], R[k])
+        D[k] = H_star[k].mT @ P[k] @ H_star[k] + rotors
+        m.check_pivot(k, D[k], R[k])
         if p != WORLD:
-            felt = own - own @ H_star[k] @ m.solve(pivots[k], H_star[k].mT @ own)
-            inertias[p] = inertias[p] + step[k] @ felt @ step[k].mT
-    return inertias, [pivots[k] for k in range(len(inertias))]
+            felt = P[k] - P[k] @ H_star[k] @ m.solve(D[k], H_star[k].mT @ P[k])
+            P[p] = P[p] + phi[k] @ felt @ phi[k].mT
+    return P, [D[k] for k in range(len(P))]
 
 
 P = letter(
@@ -241,16 +241,16 @@ Omega = define(
 
 def _dense_Y(m: DenseMachine) -> Matrix:
     """base_to_tip: Y(k) = H* D^-1 H + psi*(p,k) Y(p) psi(p,k) [002 (A.3)]."""
-    inertias, pivots = _articulated_blocks(m)
-    blocks: list[Matrix] = []
+    P, D = _articulated_blocks(m)
+    Y: list[Matrix] = []
     for k, p in enumerate(m.model.tree.parent):
-        own, H_star = inertias[k], m.kinematics.H_star[k]
-        DH = m.solve(pivots[k], H_star.mT)
-        step = m.kinematics.phi[k] @ (m.identity(own.shape[-1]) - own @ H_star @ DH)
-        blocks.append(H_star @ DH)
+        H_star = m.kinematics.H_star[k]
+        DH = m.solve(D[k], H_star.mT)
+        psi = m.kinematics.phi[k] @ (m.identity(P[k].shape[-1]) - P[k] @ H_star @ DH)
+        Y.append(H_star @ DH)
         if p != WORLD:
-            blocks[k] = blocks[k] + step.mT @ blocks[p] @ step
-    return m.diagonal(BODY, BODY, blocks)
+            Y[k] = Y[k] + psi.mT @ Y[p] @ psi
+    return m.diagonal(BODY, BODY, Y)
 
 
 def _block_Y(low: MatrixLowering, letter: Symbol) -> Slot:

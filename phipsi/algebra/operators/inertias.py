@@ -32,13 +32,13 @@ Mass = define(
 
 def composite_blocks(m: DenseMachine) -> list[Matrix]:
     """tip_to_base: R(k) = M(k) + sum_c phi(k,c) R(c) phi*(k,c) [000 (5.44)]."""
-    step = m.kinematics.phi
-    blocks = [body.inertia.matrix.astype(m.dtype) for body in m.model.bodies]
+    phi = m.kinematics.phi
+    R = [body.inertia.matrix.astype(m.dtype) for body in m.model.bodies]
     for k in m.model.tree.tip_to_base:
         p = m.model.tree.parent[k]
         if p != WORLD:
-            blocks[p] = blocks[p] + step[k] @ blocks[k] @ step[k].mT
-    return blocks
+            R[p] = R[p] + phi[k] @ R[k] @ phi[k].mT
+    return R
 
 
 R = letter(

@@ -107,13 +107,13 @@ def _dense_a(m: DenseMachine) -> Matrix:
     In world axes the acceleration is alpha = A + c with c = [0; omega x v], so
     a gains c(k) - phi*(p,k) c(p): the papers' omega x (omega x l) [004-I (2.19)].
     """
-    kin, velocities = m.kinematics, m.velocities
-    gained = [_convective_in_alpha(m, x) for x in velocities]
+    kin, V = m.kinematics, m.velocities
+    c = [_convective_in_alpha(m, x) for x in V]
     blocks = []
     for k, p in enumerate(m.model.tree.parent):
-        speeds, turning = m.speeds(k), m.block_of(spatial.cross_motion, velocities[k])
-        own = turning @ kin.H_star[k] @ speeds + m.map_rates[k] @ speeds + gained[k]
-        blocks.append(own if p == WORLD else own - kin.phi[k].mT @ gained[p])
+        beta, turning = m.speeds(k), m.block_of(spatial.cross_motion, V[k])
+        a = turning @ kin.H_star[k] @ beta + m.map_rates[k] @ beta + c[k]
+        blocks.append(a if p == WORLD else a - kin.phi[k].mT @ c[p])
     return m.stack(BODY, blocks)
 
 
@@ -142,9 +142,9 @@ a = letter(
 def _dense_b(m: DenseMachine) -> Matrix:
     """b(k) = S[V] M V in link axes; - M c more in world axes [001 (11)]."""
     blocks = []
-    for body, own in zip(m.model.bodies, m.velocities, strict=True):
-        inertia, turning = body.inertia.matrix, m.block_of(spatial.cross_motion, own)
-        blocks.append(-turning.mT @ inertia @ own - inertia @ _convective_in_alpha(m, own))
+    for body, V in zip(m.model.bodies, m.velocities, strict=True):
+        M, turning = body.inertia.matrix, m.block_of(spatial.cross_motion, V)
+        blocks.append(-turning.mT @ M @ V - M @ _convective_in_alpha(m, V))
     return m.stack(BODY, blocks)
 
 
@@ -178,18 +178,18 @@ def _dense_c(m: DenseMachine, *points: Point) -> Matrix:
     blocks = []
     for point in m.points_of(points):
         k, place = m.model.locate(point)
-        step = m.constant(spatial.phi(spatial.IDENTITY3, place.position)).mT
+        B_star = m.constant(spatial.phi(spatial.IDENTITY3, place.position)).mT
         if k == WORLD:
-            blocks.append(m.array([[0.0]] * len(step)))
+            blocks.append(m.array([[0.0]] * len(B_star)))
             continue
-        gained = step @ _convective_in_alpha(m, m.velocities[k])
-        blocks.append(m.convective(step @ m.velocities[k]) - gained)
+        V = m.velocities[k]
+        blocks.append(m.convective(B_star @ V) - B_star @ _convective_in_alpha(m, V))
     return m.stack_points(blocks)
 
 
-def _convective_in_alpha(m: DenseMachine, velocity: Matrix) -> Matrix:
+def _convective_in_alpha(m: DenseMachine, V: Matrix) -> Matrix:
     """How much of [0; omega x v] alpha holds: it is A in link axes, classical in world axes."""
-    return m.convective(velocity) if m.axes == "world" else 0.0 * velocity
+    return m.convective(V) if m.axes == "world" else 0.0 * V
 
 
 def _vector_c(low: MatrixLowering, letter: Symbol) -> Slot:
@@ -263,12 +263,12 @@ C = define(
 def _dense_U(m: DenseMachine) -> Matrix:
     """U = -sum_k m_k g . x_k over the mass centres, what is welded to the world included."""
     g, welded = m.column(m.model.gravity).mT, m.model.base_inertia
-    energy = m.array([[0.0]]) - welded.mass * g @ m.column(welded.com)
+    U = m.array([[0.0]]) - welded.mass * g @ m.column(welded.com)
     places = zip(m.kinematics.turn, m.kinematics.origin, strict=True)
     for body, (turn, origin) in zip(m.model.bodies, places, strict=True):
         x = origin + turn[..., :3, :3] @ m.column(body.inertia.com)
-        energy = energy - body.inertia.mass * g @ x
-    return energy
+        U = U - body.inertia.mass * g @ x
+    return U
 
 
 def _vector_U(low: MatrixLowering, letter: Symbol) -> Slot:

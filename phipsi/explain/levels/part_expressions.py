@@ -12,6 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import PAPERS
 from phipsi.algebra.families import Family
 from phipsi.algebra.node import (
     Diagonal,
@@ -192,11 +193,11 @@ class _Folding:
 
 # -- letters in the place of their definitions ---------------------------------------------------
 
-PAIRS = {
-    (op.E_phi, op.G): op.K,
-    (op.G.T, op.E_phi.T): op.K.T,
-    (op.E_phi, op.tau_bar): op.E_psi,
-    (op.tau_bar.T, op.E_phi.T): op.E_psi.T,
+PAIRS = {  # letters of one step by their definitions: E_phi @ G is K
+    side.factors: letter
+    for one in PAPERS.letters.values()
+    if isinstance(one, Symbol) and one.record.one_step and one.definition is not None
+    for side, letter in ((one.definition, one), (starred(one.definition), one.T))
 }
 
 
