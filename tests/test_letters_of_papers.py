@@ -1,14 +1,16 @@
 """Every letter of the papers tells all that is asked of a letter, in its one record."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
+import machines
+import numpy as np
 import pytest
 
 import phipsi as pp
 from phipsi.algebra.alphabet import ALPHABETS, FORCE, PAPERS, Letter, Opened, Steps
 from phipsi.algebra.elements import ELEMENTS
 from phipsi.algebra.node import Opener, Symbol
-from phipsi.operators import C, E_phi, H, M, Mass, T, V, letter, phi
+from phipsi.operators import C, E_phi, H, M, Mass, T, V, letter, phi, vector
 
 LETTERS = {**PAPERS.letters, **ELEMENTS.letters}
 SYMBOLS = {name: x for name, x in LETTERS.items() if isinstance(x, Symbol)}
@@ -56,6 +58,40 @@ def test_a_letter_means_something_and_computes_it(name):
 )
 def test_a_fact_that_is_left_out_is_found(symbol, gone, lack):
     assert missing(symbol, replace(symbol.record, **gone)) == {lack}
+
+
+def twin(symbol: Symbol) -> Symbol:
+    """A letter of a user's that tells the same, by the same door."""
+    record, other = symbol.record, ("name", "alphabet", "steps", "opens")
+    facts = {x.name: getattr(record, x.name) for x in fields(Letter) if x.name not in other}
+    steps = {x.name: getattr(record.steps, x.name) for x in fields(Steps)}
+    told = {name: x for name, x in facts.items() if x} | steps
+    what = f"{symbol.name}_w", symbol.source, symbol.target
+    return letter(*what, causality=symbol.causality, **told)
+
+
+PRIMITIVE = [x for x, y in SYMBOLS.items() if y.definition is None and not y.free]
+
+
+@pytest.mark.parametrize("name", PRIMITIVE)
+def test_a_user_could_tell_the_letter_just_so(name):
+    """Equal numbers, dense and compiled, bit by bit."""
+    arm, symbol = machines.tree_of_every_kind(), SYMBOLS[name]
+    q, v = machines.random_state(arm, np.random.default_rng(5))
+    pair = [symbol, twin(symbol)]
+    if symbol.record.of == "joint":
+        pair = [x(1) for x in pair]
+    given = {"points": [arm.bodies[-1].name, arm.bodies[0].name]}
+    ours, users = (pp.as_matrix(arm, x, q, v, **given) for x in pair)
+    assert np.array_equal(ours, users)
+    if not (symbol.is_vector or symbol.is_scalar):
+        x = vector("x", symbol.source)
+        given["x"] = np.linspace(-1.0, 1.0, ours.shape[-1])
+        pair = [one @ x for one in pair]
+    functions = [pp.compile(arm, x, backend="numpy") for x in pair]
+    asked = {"q": q, "v": v, **given}
+    ours, users = (f(**{k: asked[k] for k in f.inputs if k in asked}) for f in functions)
+    assert np.array_equal(ours, users)
 
 
 @pytest.mark.parametrize("name", SYMBOLS)

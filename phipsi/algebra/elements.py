@@ -18,6 +18,7 @@ at(2) @ phi @ at(1)
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phipsi.algebra.alphabet import Alphabet
@@ -51,33 +52,32 @@ def _block(low: MatrixLowering, letter: Symbol) -> Slot:
     return low.emit("selection", (), letter, (letter.target, *letter.arguments))
 
 
-_facts: dict[str, Any] = {
-    "alphabet": ELEMENTS,
-    "of": "joint",
-    "block": _block,
-    "symmetric": True,
-    "selects": True,
-    "flops": 0,
-    "formula": "I at (i, i)",
-    "where": "at (i, i)",
-}
-at = letter(
+_selection = partial(
+    letter,
+    alphabet=ELEMENTS,
+    of="joint",
+    block=_block,
+    symmetric=True,
+    selects=True,
+    flops=0,
+    formula="I at (i, i)",
+    where="at (i, i)",
+)
+at = _selection(
     "at",
     BODY,
     BODY,
     dense=_dense(BODY),
     mechanics="what belongs to body i, all else zero",
     estimation="the state at body i, all else zero",
-    **_facts,
 )
-at_joint = letter(
+at_joint = _selection(
     "at_joint",
     JOINT,
     JOINT,
     dense=_dense(JOINT),
     mechanics="what belongs to joint i, all else zero",
     estimation="the measurements at joint i, all else zero",
-    **_facts,
 )
 SELECTIONS = {BODY: at, JOINT: at_joint}
 

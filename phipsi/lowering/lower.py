@@ -557,7 +557,7 @@ class Lowering(Writer, ABC):
         return self.emit("compose", (first, second), shape)
 
 
-# -- shapes and structure ----------------------------------------------------------------
+# -- parts of products, steps of letters --------------------------------------------------
 
 
 def _rest(factors: Sequence[Node], start: int) -> Node:

@@ -92,17 +92,13 @@ class Writer:
             self.statements.append(statement)
         return self._made[key]
 
-    def push(
-        self, step: str, arguments: Sequence[Slot | Read], shape: Shape | Space, name: str = ""
-    ) -> Slot:
+    def push(self, step: str, arguments: Sequence[Slot | Read], shape: Shape | Space) -> Slot:
         """`emit`, added to what the parent has; zero where nobody adds."""
-        return self.emit(step, arguments, shape, effect=Effect.PUSH, name=name)
+        return self.emit(step, arguments, shape, effect=Effect.PUSH)
 
-    def gather(
-        self, step: str, arguments: Sequence[Slot | Read], shape: Shape | Space, name: str = ""
-    ) -> Slot:
+    def gather(self, step: str, arguments: Sequence[Slot | Read], shape: Shape | Space) -> Slot:
         """`emit`, added up over the machine."""
-        return self.emit(step, arguments, shape, effect=Effect.GATHER, name=name)
+        return self.emit(step, arguments, shape, effect=Effect.GATHER)
 
     def at_parent(self, slot: Slot) -> Read:
         """A slot, read at the parent."""
