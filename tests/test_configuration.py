@@ -273,7 +273,7 @@ WRONG = {
     "huge": (UNIT, [0, 0, 1e200, 0, 0], "dq[2] is 1e+200; expected numbers below 1e+60"),
     "huge complex": (UNIT, [0, 0, complex(1e308, 1e308), 0, 0], "expected numbers below 1e+60"),
     "complex NaN": (UNIT, [0, complex(0, NAN), 0, 0, 0], "dq[1] is nanj"),
-    "None in a list": ([*UNIT[:5], None], [0] * 5, "q[5] is nan; expected finite numbers"),
+    "None in a list": ([*UNIT[:5], None], [0] * 5, "q[5]: expected numbers, got None"),
     "not unit": (
         [0.0, 0.0, 0.0, 0.0, 2.0, 0.0],
         [0] * 5,

@@ -61,6 +61,13 @@ def test_none(tree, name, argument):
 
 
 @pytest.mark.parametrize(("name", "argument"), each(*NUMBERS))
+def test_none_among_numbers_is_named_and_does_not_become_nan(tree, name, argument):
+    size = tree.nq if argument.startswith("q") else tree.nv
+    message = refusal(name, tree, **{argument: [0.0] * (size - 1) + [None]})
+    assert message == f"{argument}[{size - 1}]: expected numbers, got None"
+
+
+@pytest.mark.parametrize(("name", "argument"), each(*NUMBERS))
 def test_text(tree, name, argument):
     assert refusal(name, tree, **{argument: "high"}).startswith(f"{argument}: expected numbers")
 
@@ -163,7 +170,15 @@ def test_wrenches(tree, name):
     message = external({last: [0, 0, 0, 0, np.nan, 0]})
     assert message == f"external[{last!r}][4] is nan; expected finite numbers"
     message = external({last: np.zeros((2, 6)), tree.bodies[0].name: np.zeros((3, 6))})
-    assert message == "external: the batches do not broadcast: (2, 6), (3, 6)"
+    assert message == "external: the batches do not broadcast: (3, 6), (2, 6)"  # by body
+    message = external({"world": np.zeros(6)})
+    assert message == (
+        "external: 'world' is the world, which no wrench moves; name a frame on a body of "
+        f"{tree.name!r}"
+    )
+    assert external({last: None}) == f"external[{last!r}]: expected numbers, got None"
+    message = external({last: [0, 0, None, 0, 0, 0]})
+    assert message == f"external[{last!r}][2]: expected numbers, got None"
     message = external(np.zeros((n - 1, 6)))
     assert message == (
         f"external has shape ({n - 1}, 6); expected (*batch, {n}, 6), a row of 6 for each of the "
@@ -259,3 +274,15 @@ def test_state_of_the_market_is_fit_for_asking():
     for name in asked.NAMES:
         if name != "operational_inertia":
             asked.function(name)(model, **asked.arguments(name, model))
+
+
+def test_a_wrench_on_what_is_fixed_to_the_world_is_refused():
+    builder = pp.ModelBuilder("crane")
+    builder.add_body("tower", joint=pp.joints.Fixed(), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    builder.add_body("boom", "tower", pp.joints.Revolute(), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    crane = builder.build()
+    for wrenches in ({"tower": np.ones(6)}, {"boom": np.ones(6), pp.point("tower"): np.ones(6)}):
+        assert refusal("inverse_dynamics", crane, external=wrenches) == (
+            "external: 'tower' is fixed to the world, which no wrench moves; name a frame on a "
+            "body of 'crane'"
+        )

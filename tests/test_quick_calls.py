@@ -1,5 +1,6 @@
 """Calls that find their machine code by what they ask: the same answers, in the caller's memory."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -145,6 +146,30 @@ def test_points_that_were_never_passed_and_lists_that_changed(robot):
     for wrong in (None, {"a": 1}, {"a"}, 3, "nowhere", [3], []):
         with pytest.raises(pp.InputError):
             pp.jacobian(robot, q, wrong)
+
+
+def test_the_order_of_wrenches_changes_neither_the_function_nor_a_bit(robot, monkeypatch):
+    """Three on one body: a sum of three numbers depends on its order."""
+    q, v, w = state(robot, seed=4)
+    rng = np.random.default_rng(5)
+    first, last = robot.bodies[0].name, robot.bodies[-1].name
+    places = [pp.point(last, (0.1, 0.2, 0.3)), first, pp.point(last, (-0.3, 0.0, 0.1)), last]
+    loads = dict(zip(places, rng.normal(size=(4, 6)), strict=True))
+    known = pp.forward_dynamics(robot, q, v, w, loads)
+    for backend in (None, "numpy"):
+        expected = pp.forward_dynamics(robot, q, v, w, loads, backend=backend)
+        for order in itertools.permutations(places):
+            wrenches = {point: loads[point] for point in order}
+            found = pp.forward_dynamics(robot, q, v, w, wrenches, backend=backend)
+            assert found.tobytes() == expected.tobytes()
+    on_a_moved_base = [
+        pp.forward_dynamics(robot, q, v, w, dict(x), base_velocity=np.ones(6)).tobytes()
+        for x in (loads.items(), reversed(loads.items()))
+    ]
+    assert on_a_moved_base[0] == on_a_moved_base[1] != known.tobytes()
+    monkeypatch.setattr(evaluate, "_evaluate", None)  # no order is new to the machine
+    again = dict(reversed(loads.items()))
+    assert pp.forward_dynamics(robot, q, v, w, again).tobytes() == known.tobytes()
 
 
 def test_so_many_places_are_remembered_and_no_more(robot, monkeypatch):

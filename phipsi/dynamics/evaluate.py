@@ -24,6 +24,7 @@ from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.watch import SINGULAR
 from phipsi.model.configuration import check_array
 from phipsi.model.model import Model, Point
+from phipsi.model.tree import WORLD, WORLD_NAME
 
 NOWHERE = object()  # instead of points: the expression has none
 EVERY_BODY = "every body"  # instead of points: the origins of all bodies, a row of 6 for each
@@ -96,10 +97,10 @@ def answer(
     """
     try:
         key = recipe if backend is None and threads is None else _key(recipe, backend, threads)
-        entry = model.functions.get(key)  # the interpreter has none
+        entry = model.functions[key]  # the interpreter has none
         if points is not NOWHERE and entry is not None:
             entry = entry[points] if type(points) is str else entry.at(points)
-    except (AttributeError, TypeError):  # no model; a backend or threads that are none
+    except (AttributeError, KeyError, TypeError):  # not compiled yet; no model, backend, threads
         entry = None
     if entry is not None:
         result = entry(*arrays) if out is None else entry(*arrays, out=out)
@@ -230,17 +231,24 @@ def _checked_wrenches(model: Model, wrenches: Mapping[Point | str, Any]) -> np.n
 
 
 def _check_place(model: Model, point: Point | str) -> None:
-    """InputError for a wrench at a point of no body."""
+    """InputError for a wrench at a point of no body, or of the world."""
     if not isinstance(point, (str, Point)):
         own = getattr(point, "name", None)  # of a body or a frame
         got = repr(point) if own is None else f"a {type(point).__name__}; write {own!r}"
         raise InputError(
             f"external: expected pp.point(...) or the name of a frame as key, got {got}"
         )
+    name = point if isinstance(point, str) else point.frame
     try:
-        model.frame(point if isinstance(point, str) else point.frame)
+        frame = model.frame(name)
     except InputError as error:
         raise InputError(f"external: {error}") from None
+    if frame.body == WORLD:
+        where = "is the world" if name == WORLD_NAME else "is fixed to the world"
+        raise InputError(
+            f"external: {name!r} {where}, which no wrench moves; name a frame on a body of "
+            f"{model.name!r}"
+        )
 
 
 # -- small dense systems, for comparison --------------------------------------------------

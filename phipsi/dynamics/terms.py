@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from operator import lt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import COORDINATES, SCALAR
 from phipsi.compile import check_model
 from phipsi.dynamics.evaluate import EVERY_BODY, NOWHERE, Recipe, answer
+from phipsi.function.point_entries import ORIGIN
 from phipsi.model.model import Model, Point
 from phipsi.operators import B, E, H, H_dot, M, S, V, X, a, b, beta, cross, gravity, phi, vector
 
@@ -101,8 +103,9 @@ def surround(
     wrenches = None
     if isinstance(external, Mapping):
         if external:
-            points, wrenches = tuple(external), external
-            names, arrays = ["external"], [_joined(tuple(external.values()))]
+            wrenches = in_body_order(model, external)
+            points = tuple(wrenches)
+            names, arrays = ["external"], [_joined(tuple(wrenches.values()))]
     elif external is not None:
         check_model(model)
         if model.bodies:
@@ -115,6 +118,26 @@ def surround(
         names.append("base_acceleration")
         arrays.append(base_acceleration)
     return Surroundings(flags, tuple(names), tuple(arrays), points, wrenches)
+
+
+def in_body_order(
+    model: Model, wrenches: Mapping[Point | str, ArrayLike]
+) -> Mapping[Point | str, ArrayLike]:
+    """The same wrenches in the order of their bodies, those of one body by frame and position.
+
+    So all orders of a dict share one compiled function, and give the same bits. What are no
+    points of the machine stays as it is: the call that looks at them says so.
+    """
+    try:
+        number = model.frame_bodies
+        bodies = [number[x if isinstance(x, str) else x.frame] for x in wrenches]
+        if all(map(lt, bodies, bodies[1:])):
+            return wrenches
+        places = {x: (x, ORIGIN) if isinstance(x, str) else (x.frame, x.position) for x in wrenches}
+        order = sorted(places, key=lambda x: (number[places[x][0]], *places[x], isinstance(x, str)))
+    except (AttributeError, KeyError, TypeError):
+        return wrenches
+    return {point: wrenches[point] for point in order}
 
 
 def _joined(wrenches: Sequence[Any]) -> Any:
@@ -166,6 +189,7 @@ def answer_loaded(
             if type(point) is str or type(point) is Point:
                 values = *arrays, wrench
                 return answer(model, loaded, values, point, backend, out, threads, external)
+        external = in_body_order(model, external)
         values = *arrays, _joined(tuple(external.values()))
         return answer(model, loaded, values, tuple(external), backend, out, threads, external)
     around = surround(model, external)

@@ -139,10 +139,14 @@ def check_array(
         array = np.asarray(value)
         if array.dtype.kind not in "biufcO":  # text and dates are refused
             raise TypeError
+        missing = _first_missing(array)
         numeric = np.float64 if array.dtype.kind == "O" else array.dtype
         array = array.astype(np.result_type(numeric, np.float64), copy=False)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name}: expected numbers{alternative}, got {value!r}") from None
+    if missing is not None:
+        entry = f"{name}{list(missing)}" if missing else name
+        raise InputError(f"{entry}: expected numbers{alternative}, got None")
     if array.shape[array.ndim - len(shape) :] != tuple(shape):
         expected = "(*batch" + "".join(f", {n}" for n in shape) + ")"
         raise InputError(
@@ -156,6 +160,13 @@ def check_array(
         entry = f"{name}{list(where)}" if where else name
         raise InputError(f"{entry} is {array[where]}; expected {text}")
     return array
+
+
+def _first_missing(array: np.ndarray) -> tuple[int, ...] | None:
+    """Where None stands among numbers: NumPy would make NaN of it. None if nowhere."""
+    if array.dtype.kind != "O":
+        return None
+    return next((i for i, x in np.ndenumerate(array) if x is None), None)
 
 
 def broadcast(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:

@@ -292,6 +292,12 @@ class Model:
         frame = self.frame(point.frame)
         return frame.body, frame.placement.then(Placement(position=point.position))
 
+    @cached_property
+    def frame_bodies(self) -> Mapping[str, int]:
+        """The number of the body that each frame is on, by the names that `frame` takes."""
+        of_frames = {frame.name: frame.body for frame in self.frames}
+        return {**self._body_index, **of_frames, WORLD_NAME: WORLD}
+
     def index(self, joint_or_body: str) -> int:
         """The number of the joint of that name, else of the body of that name."""
         return self._find("joint or body", joint_or_body, self._joint_index, self._body_index)
