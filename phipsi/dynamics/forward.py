@@ -189,10 +189,17 @@ def forward_dynamics(
     >>> pp.forward_dynamics(arm, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], push, method="FD1").round(2)
     array([-20.93,  66.94])
     """
-    try:
-        asked = FORWARD.get(method)
-    except TypeError:  # no name at all
-        asked = None
+    is_alone = external is None and base_velocity is None and base_acceleration is None
+    if is_alone and backend is None and out is None and threads is None:
+        # As `answer` does, but in place: 0.03 us beside the compiled function instead of 0.12.
+        try:
+            entry = model.functions[FORWARD[method]]
+        except (AttributeError, KeyError, TypeError):  # not compiled yet, no model, no method
+            entry = None
+        result = None if entry is None else entry(q, v, tau)
+        if result is not None:
+            return result
+    asked = FORWARD[method] if isinstance(method, str) and method in FORWARD else None
     if asked is not None and base_velocity is None and base_acceleration is None:
         if external is None:
             return answer(model, asked, (q, v, tau), NOWHERE, backend, out, threads)
