@@ -165,9 +165,9 @@ def test_out_of_several_results():
             (np.empty(4), "out: expected a tuple of 2 arrays, one for each output, got an array"),
             ([np.empty(4)] * 2, "out: expected a tuple of 2 arrays, .*, got a list"),
             ((np.empty(4),), "out: expected 2 arrays, one for each output, got 1"),
-            ((np.broadcast_to(0.0, 4).copy(), repeated(4)), "out: entries .* share memory; .*"),
-            ((np.empty(4), np.empty(4)), r"out has shape \(4,\); expected \(4, 4\)"),
-            ((np.empty(4), None), "out: expected an array of float64, got NoneType"),
+            ((np.broadcast_to(0.0, 4).copy(), repeated(4)), r"out\[1\]: entries .* share memory.*"),
+            ((np.empty(4), np.empty(4)), r"out\[1\] has shape \(4,\); expected \(4, 4\)"),
+            ((np.empty(4), None), r"out\[1\]: expected an array of float64, got NoneType"),
         ):
             with pytest.raises(pp.InputError, match=f"^{message}$"):
                 function(Q, SPEEDS, FORCES, out=out)

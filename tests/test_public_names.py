@@ -174,6 +174,41 @@ def test_function_has_a_docstring_with_a_runnable_example(name):
     assert any(example.want for example in test.examples), "an example that shows nothing"
 
 
+# Functions of a machine that return no arrays, and the one that defines what arrays mean.
+WITHOUT_OUT = {
+    "compile": "returns a function, whose calls take both",
+    "export": "returns a function of another package",
+    "warmup": "returns nothing",
+    "explain": "returns text for a person",
+    "diagnose": "returns a report for a person",
+    "draw_blocks": "returns a drawing",
+    "draw_dataflow": "returns a drawing",
+    "view": "opens a window",
+    "save_urdf": "writes a file",
+    "from_mujoco": "returns a machine",
+    "from_pinocchio": "returns a machine",
+    "as_matrix": "the dense definition, slow on purpose, of numbers of any kind",
+}
+
+
+def test_every_function_of_numbers_takes_out_and_threads():
+    """Both by name, and by default None: new arrays, and the threads of `pp.set_threads`."""
+    found = set()
+    for name in pp.__all__:
+        function = getattr(pp, name)
+        if not inspect.isfunction(function) or name in WITHOUT_OUT:
+            continue
+        parameters = inspect.signature(function).parameters
+        if "model" in parameters:
+            found.add(name)
+            for option in ("out", "threads"):
+                assert option in parameters, f"{name} takes no {option}="
+                assert parameters[option].kind is inspect.Parameter.KEYWORD_ONLY
+                assert parameters[option].default is None
+    assert found >= {"forward_dynamics", "integrate", "jacobian", "sample_force", "simulate"}
+    assert all(inspect.isfunction(getattr(pp, name)) for name in WITHOUT_OUT)
+
+
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_class_and_its_public_methods_have_docstrings(name):
     public = CLASSES[name]

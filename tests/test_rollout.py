@@ -353,6 +353,85 @@ def test_the_result_is_read_only():
             array[0] = 0.0
 
 
+def room_for(model, batch, kept, spread=1):
+    """Arrays for q, v and tau, their numbers side by side or not."""
+    sizes = model.nq, model.nv, model.nv
+    return tuple(np.full((*batch, kept, spread * n), np.nan)[..., ::spread] for n in sizes)
+
+
+@pytest.mark.parametrize("spread", [1, 2])
+@pytest.mark.parametrize("how", ["rk4", "dopri", "function", "law", "numpy"])
+def test_results_go_where_the_user_says(how, spread):
+    """The same bits; the trajectory looks at the arrays, which belong to the user."""
+    (q0, v0), duration = some_states(LOSSY, 3), 20 * DT
+    options = {
+        "rk4": {"control": np.ones((3, 20, LOSSY.nv)), "integrator": "rk4", "every": 8},
+        "dopri": {"integrator": "dopri", "every": 3},
+        "function": {"control": lambda t, q, v: -v, "integrator": "euler"},
+        "law": {"control": GravityCompensation(), "integrator": "midpoint", "every": 20},
+        "numpy": {"backend": "numpy", "integrator": "rk4", "every": 10},
+    }[how]
+    expected = pp.simulate(LOSSY, q0, v0, duration, dt=DT, **options)
+    for count in (2, 3):
+        out = room_for(LOSSY, (3,), len(expected), spread)[:count]
+        found = pp.simulate(LOSSY, q0, v0, duration, dt=DT, **options, out=out)
+        assert_array_equal(out[0], expected.q)
+        assert_array_equal(out[1], expected.v)
+        for array, name in zip(out, ("q", "v", "tau"), strict=False):
+            assert np.shares_memory(getattr(found, name), array)
+            assert array.flags.writeable and not getattr(found, name).flags.writeable
+        if expected.tau is not None:
+            assert_array_equal(found.tau, expected.tau)
+        elif count == 3:
+            assert not found.tau.any()
+        else:
+            assert found.tau is None
+
+
+def test_a_rollout_goes_on_in_the_arrays_of_the_one_before():
+    """The last states are where the next begins: read before they are written over."""
+    (q0, v0), out = some_states(LOSSY, 5), room_for(LOSSY, (5,), STEPS + 1)
+    law = GravityCompensation()
+    first = pp.rollout(LOSSY, q0, v0, law, DT, STEPS, out=out)
+    assert_array_equal(out[2], pp.simulate(LOSSY, q0, v0, STEPS * DT, dt=DT, control=law).tau)
+    assert pp.rollout(LOSSY, q0, v0, law, DT, STEPS).tau is None  # kept where there is room
+    expected = pp.rollout(LOSSY, first.q[:, -1].copy(), first.v[:, -1].copy(), law, DT, STEPS)
+    second = pp.rollout(LOSSY, out[0][:, -1], out[1][:, -1], law, DT, STEPS, out=out)
+    assert_array_equal(second.q, expected.q)
+    assert_array_equal(first.q, expected.q)  # it looks at the same arrays
+    forces = np.ones((5, STEPS, LOSSY.nv))
+    expected = pp.rollout(LOSSY, q0, v0, forces, DT, STEPS)
+    room = out[0], np.empty((5, STEPS + 1, LOSSY.nv))
+    room[1][:, :STEPS] = forces
+    assert_array_equal(
+        pp.rollout(LOSSY, q0, v0, room[1][:, :STEPS], DT, STEPS, out=room).v, expected.v
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda q, v: q, "out: expected a tuple of arrays (q, v) or (q, v, tau), got a ndarray"),
+        (lambda q, v: [q, v], "out: expected a tuple of arrays (q, v) or (q, v, tau), got a list"),
+        (lambda q, v: (q,), "out: expected a tuple of arrays (q, v) or (q, v, tau), got 1 of them"),
+        (lambda q, v: (q, v[1:]), "out[1] has shape (4, 2); expected (5, 2)"),
+        (lambda q, v: (q, v, v[:, 1:]), "out[2] has shape (5, 1); expected (5, 2)"),
+        (lambda q, v: (q.astype("f4"), v), "out[0]: expected an array of float64, got float32"),
+        (lambda q, v: (q, None), "out[1]: expected an array of float64, got NoneType"),
+        (lambda q, v: (q, np.broadcast_to(0.0, v.shape)), "out[1]: the array is read-only"),
+        (
+            lambda q, v: (q, q),
+            "out: two of the arrays share memory; each output needs its own",
+        ),
+    ],
+)
+def test_arrays_that_do_not_fit_the_states_are_refused(arm, change, message):
+    out = change(*np.zeros((2, 5, 2)))
+    rest = {"v0": None, "tau": None, "dt": DT, "steps": 4}
+    assert refusal(arm, [0.0, 0.0], **rest, of=pp.rollout, out=out) == message
+    assert refusal(arm, [0.0, 0.0], duration=4 * DT, dt=DT, out=out) == message
+
+
 def test_arguments_stay_as_they_are():
     arm = pp.examples.planar_arm(2)
     q, v, tau = np.full((3, 2), 0.1), np.zeros((3, 2)), np.ones((3, 5, 2))

@@ -37,17 +37,20 @@ def checked_out(
         raise InputError(
             f"out: expected {len(shapes)} arrays, one for each output, got {len(arrays)}"
         )
-    for array, shape in zip(arrays, shapes, strict=True):
+    for i, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
+        name = f"out[{i}]" if len(shapes) > 1 else "out"
         if not isinstance(array, np.ndarray) or array.dtype != kind:
             found = getattr(array, "dtype", type(array).__name__)
-            raise InputError(f"out: expected an array of {kind}, got {found}")
+            raise InputError(f"{name}: expected an array of {kind}, got {found}")
         if array.shape != shape:
-            raise InputError(f"out has shape {array.shape}; expected {shape}")
+            raise InputError(f"{name} has shape {array.shape}; expected {shape}")
         if not array.flags.writeable:
-            raise InputError("out: the array is read-only")
+            raise InputError(f"{name}: the array is read-only")
         repeats = (n > 1 and step == 0 for n, step in zip(shape, array.strides, strict=True))
         if array.size and any(repeats):
-            raise InputError("out: entries of the array share memory; each result needs its own")
+            raise InputError(
+                f"{name}: entries of the array share memory; each result needs its own"
+            )
     for one, other in combinations(arrays, 2):
         if np.shares_memory(one, other):
             raise InputError("out: two of the arrays share memory; each output needs its own")

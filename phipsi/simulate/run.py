@@ -34,6 +34,7 @@ def simulate(
     limits: bool = True,
     progress: bool | None = None,
     backend: str | None = None,
+    out: tuple[np.ndarray, ...] | None = None,
     threads: int | str | None = None,
 ) -> Trajectory:
     """The motion of a machine: q' = v, v' = Mass^-1 (tau - C), from a state on.
@@ -69,6 +70,8 @@ def simulate(
         limits: whether motors have the largest efforts of their file, where it gives any.
         progress: whether to show a bar; None: on a terminal, if it takes longer than a moment.
         backend: that of `pp.compile`.
+        out: arrays (q, v), or (q, v, tau), for the kept states, (*batch, kept, n), and the forces
+            of the motors; None for new ones. The trajectory looks at them: it changes with them.
         threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
@@ -93,7 +96,7 @@ def simulate(
     if every > steps:
         raise InputError(f"every is {every}, but there are {steps} steps of {h:.6g} s")
     check_open(model, "simulate")
-    how = losses, limits, backend, threads
+    how = losses, limits, backend, threads, out
     asked = make_setup(model, q0, v0, control, integrator, h, steps, *how)
     bar = Progress(steps * h, progress)
     if asked.method.name in FIXED:
@@ -118,6 +121,7 @@ def rollout(
     limits: bool = True,
     progress: bool | None = False,
     backend: str | None = None,
+    out: tuple[np.ndarray, ...] | None = None,
     threads: int | str | None = None,
 ) -> Trajectory:
     """Many motions at once, whole steps in machine code, states side by side in its lanes.
@@ -137,11 +141,12 @@ def rollout(
         limits: whether motors have the largest efforts of their file.
         progress: whether to show a bar.
         backend: that of `pp.compile`.
+        out: arrays (q, v), or (q, v, tau), for the result; see `simulate`.
         threads: that share a large batch; None for what `pp.set_threads` says.
 
     Returns:
         q is (*batch, kept, nq), its first state q0, with 1 + steps / every states kept, rounded
-        up. The forces of a law are not kept.
+        up. The forces of a law are kept only where `out` has room for them.
 
     Raises:
         InputError: for arguments of wrong shape, type or value.
@@ -166,7 +171,7 @@ def rollout(
     if callable(tau) and not isinstance(tau, (type, Node)):
         raise InputError("tau: a rollout takes no function of (t, q, v); pp.simulate does")
     check_open(model, "rollout")
-    how = losses, limits, backend, threads
+    how = losses, limits, backend, threads, out
     asked = make_setup(model, q0, v0, tau, integrator, dt, steps, *how)
     run = Run(asked, every, Progress(steps * asked.h, progress))
     return _trajectory(asked, run, every, run.go(), False)
@@ -179,11 +184,15 @@ def _trajectory(
     q, v = run.q[..., : run.kept, :], run.v[..., : run.kept, :]
     steps = kept_steps(asked.steps, every)[: run.kept]
     tau = None
-    if run.tau is not None or asked.tau.any() or keep_law:
+    room = asked.out[2][..., : run.kept, :] if len(asked.out) == 3 else None
+    if run.tau is not None or asked.tau.any() or keep_law or room is not None:
         rows = np.minimum(steps, asked.tau.shape[-2] - 1)
         given = asked.tau[..., rows, :] if run.tau is None else run.tau[..., : run.kept, :]
         tau = np.broadcast_to(asked.motors(q, v, given, steps), v.shape)
-    for array in (q, v, tau):
+        if room is not None:
+            room[...] = tau
+            tau = room
+    for array in (q, v, tau):  # views: those of a user can still be written to
         if array is not None:
             array.flags.writeable = False
     about: dict[str, str | float] = {

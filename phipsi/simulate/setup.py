@@ -16,6 +16,7 @@ from phipsi.algebra.node import Node
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.compile import check_backend
 from phipsi.errors import InputError, SolveError
+from phipsi.function.results import checked_out, kept_apart
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.model.configuration import check_array, check_configuration
 from phipsi.model.model import Model
@@ -50,6 +51,7 @@ class Setup:
         steps: how many.
         backend: that of `pp.compile`.
         threads: that share a large batch; None for the package's default.
+        out: arrays for q, v and perhaps tau of the result; () for new ones.
     """
 
     model: Model
@@ -63,6 +65,7 @@ class Setup:
     steps: int
     backend: str
     threads: int | str | None = None
+    out: tuple[np.ndarray, ...] = ()
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -123,12 +126,16 @@ class Setup:
         return list(parts.values())
 
     def room(self, kept: int) -> tuple[np.ndarray, np.ndarray]:
-        """Arrays for so many states of each member of the batch.
+        """Arrays for so many states of each member of the batch: the user's, or new ones.
 
         Raises:
-            InputError: if the computer has not that much memory.
+            InputError: if those of the user do not fit, or the computer has not that much memory.
         """
         sizes = [(*self.batch, kept, n) for n in (self.model.nq, self.model.nv)]
+        if self.out:
+            shapes = [*sizes, sizes[1]][: len(self.out)]
+            q, v, *_ = checked_out(self.out, shapes, np.dtype(float), several=True)
+            return q, v
         needed = 8 * sum(map(math.prod, sizes))
         if needed > _memory() / 2:
             raise InputError(
@@ -203,8 +210,14 @@ def make_setup(
     limits: bool,
     backend: str | None,
     threads: int | str | None = None,
+    out: Any = None,
 ) -> Setup:
     """A simulation of what the user has passed, or InputError."""
+    if out is not None and not (isinstance(out, tuple) and len(out) in (2, 3)):
+        raise InputError(
+            f"out: expected a tuple of arrays (q, v) or (q, v, tau), got {_described(out)}"
+        )
+    q0, v0, control = (kept_apart(x, out) for x in (q0, v0, control))
     q = in_doubles("q0", check_configuration(model, "q0", q0))
     nv = model.nv
     reason = f"nv of {model.name!r}"
@@ -232,8 +245,12 @@ def make_setup(
     h = check_length("dt", dt)
     method = method_of(_suited(q, forces, h) if integrator is None else integrator, model)
     threads_or_default(threads)
-    how = check_backend(backend), threads
+    how = check_backend(backend), threads, out or ()
     return Setup(model, method, q, v, forces, tau, function, h, steps, *how)
+
+
+def _described(out: Any) -> str:
+    return f"{len(out)} of them" if isinstance(out, tuple) else f"a {type(out).__name__}"
 
 
 def _suited(q: np.ndarray, forces: Forces, h: float) -> str:
