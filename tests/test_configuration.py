@@ -101,10 +101,71 @@ def test_random_keeps_within_the_limits(kind, lower, upper):
     assert lower == upper or len(set(draws)) == 200
 
 
-@pytest.mark.parametrize("rng", [0, None, np.random, "seed"])
-def test_random_wants_a_generator(machine, rng):
-    with pytest.raises(InputError, match=r"random: rng is .*; expected np.random.default_rng"):
+@every_machine
+def test_a_draw_is_that_of_the_joints_by_turns(name):
+    """In their order, by their kinds; then within two limits, or mirrored at a single one."""
+    model = MARKET[name]()
+    ours, rng = model.random(5), np.random.default_rng(5)
+    for joint in model.leaders:
+        expected, limits = joint.kind.random(rng), joint.limits
+        if joint.kind.nq == 1 and math.isfinite(limits.upper - limits.lower):
+            expected = [rng.uniform(limits.lower, limits.upper)]
+        elif joint.kind.nq == 1 and math.isfinite(limits.lower):
+            expected = [limits.lower + abs(expected[0] - limits.lower)]
+        elif joint.kind.nq == 1 and math.isfinite(limits.upper):
+            expected = [limits.upper - abs(limits.upper - expected[0])]
+        assert_allclose(ours[joint.q], expected, rtol=0.0, atol=1e-15)
+
+
+@every_machine
+def test_many_draws_are_configurations(name):
+    model = MARKET[name]()
+    q = model.random(5, size=(2, 3))
+    assert q.shape == (2, 3, model.nq)
+    assert_allclose(pp.integrate(model, q, np.zeros(model.nv)), q, atol=1e-15)
+    assert len(np.unique(q.reshape(6, -1), axis=0)) == 6
+    assert model.random(size=0).shape == (0, model.nq)
+    assert model.random().shape == (model.nq,)
+
+
+def test_random_covers_what_it_may():
+    """Means and variances of uniform numbers; of a uniform rotation, E[R] = 0, E[R_ij^2] = 1/3."""
+    builder = pp.ModelBuilder()
+    bar = {"mass": 1.0, "inertia": (1, 1, 1)}
+    builder.add_body("limited", limits=pp.Limits(1.0, 3.0), **bar)
+    builder.add_body("floor", limits=pp.Limits(lower=0.0), **bar)
+    builder.add_body("slide", joint=joints.Cylindrical(), **bar)
+    builder.add_body("ball", joint=joints.Spherical(), **bar)
+    builder.add_body("stone", joint=joints.Free(), **bar)
+    model = builder.build()
+    q = model.random(rng=1, size=200_000)
+    moments = {
+        "limited_joint": ([2.0], [1.0 / 3.0]),
+        "floor_joint": ([math.pi / 2.0], [math.pi**2 / 12.0]),  # mirrored at its lower limit
+        "slide_joint": ([0.0, 0.0], [math.pi**2 / 3.0, 1.0 / 3.0]),
+    }
+    for name, (mean, variance) in moments.items():
+        part = q[:, model.joint(name).q]
+        assert_allclose(part.mean(0), mean, atol=0.02)
+        assert_allclose(part.var(0), variance, rtol=0.02)
+    places = pp.body_poses(model, q)[:, -2:]
+    assert_allclose(places[..., :3, :3].mean(0), 0.0, atol=0.01)
+    assert_allclose((places[..., :3, :3] ** 2).mean(0), 1.0 / 3.0, rtol=0.02)
+    assert_allclose(places[:, 1, :3, 3].var(0), 1.0 / 3.0, rtol=0.02)
+
+
+@pytest.mark.parametrize("rng", [-1, True, np.random, "seed"])
+def test_random_wants_a_generator_or_a_seed(machine, rng):
+    with pytest.raises(InputError, match=r"rng is .*; expected np.random.default_rng"):
         machine.random(rng)
+
+
+@pytest.mark.parametrize("size", [-1, 2.0, True, (2, "x")])
+def test_random_wants_a_number_of_draws(machine, size):
+    with pytest.raises(InputError, match=r"size is .*; expected a number of draws"):
+        machine.random(0, size)
+    with pytest.raises(InputError, match="draws do not fit into memory"):
+        machine.random(0, 10**18)
 
 
 # -- mimic joints ----------------------------------------------------------------------

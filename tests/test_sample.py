@@ -209,7 +209,7 @@ def function(request):
         ({"q": [0.0]}, r"q has shape \(1,\)"),
         ({"q": [np.nan, 0.0]}, "expected finite numbers"),
         ({"q": [1j, 0.0]}, "expected real numbers"),
-        ({"q": None}, r"q has shape \(\)"),
+        ({"q": None}, "q: expected numbers, got None"),
         ({"q": "up"}, "q: expected numbers"),
         ({"rng": -1}, "rng is -1; expected np.random.default_rng"),
         ({"rng": "0"}, "rng is '0'"),

@@ -30,6 +30,7 @@ from phipsi.errors import InputError, SolveError
 from phipsi.function.results import copied
 from phipsi.lowering.watch import SINGULAR
 from phipsi.model.configuration import check_configuration
+from phipsi.model.draw import Seed, Size, checked_size, generator_of
 from phipsi.model.model import Model
 from phipsi.operators import D, H, I, K, S_q, phi, psi, vector
 
@@ -50,8 +51,6 @@ def _force(model: Model) -> Node:
 
 NOISE = "rows of noise"  # of a machine that was looked at, how many numbers are drawn
 DOUBLE = np.dtype(float)
-Seed = np.random.Generator | int | None
-Size = int | tuple[int, ...] | None
 
 
 def sample_velocity(
@@ -174,7 +173,7 @@ def _noise(model: Model, asker: str, q: ArrayLike, rng: Seed, size: Size) -> np.
     rows = model.functions[asker, NOISE]
     if size is None and not batch and type(rng) is np.random.Generator:
         return rng.standard_normal(rows)
-    shape, generator = (*_checked_size(size), *batch, rows), _generator(rng)
+    shape, generator = (*checked_size(size), *batch, rows), generator_of(rng)
     try:
         return generator.standard_normal(shape)
     except (ValueError, MemoryError):
@@ -184,27 +183,6 @@ def _noise(model: Model, asker: str, q: ArrayLike, rng: Seed, size: Size) -> np.
 def _known(model: Any) -> dict:
     """What is known of a machine; nothing of what is none."""
     return model.functions if isinstance(model, Model) else {}
-
-
-def _generator(rng: Seed) -> np.random.Generator:
-    if isinstance(rng, np.random.Generator):
-        return rng
-    is_seed = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool)
-    if rng is not None and not (is_seed and rng >= 0):
-        raise InputError(
-            f"rng is {rng!r}; expected np.random.default_rng(seed), or the seed: zero or more"
-        )
-    return np.random.default_rng(rng)
-
-
-def _checked_size(size: Any) -> tuple[int, ...]:
-    if size is None:
-        return ()
-    shape = size if isinstance(size, (tuple, list)) else (size,)
-    for n in shape:
-        if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 0:
-            raise InputError(f"size is {size!r}; expected a number of draws, or a shape of them")
-    return tuple(int(n) for n in shape)
 
 
 def _dense_root(mass: np.ndarray) -> np.ndarray:

@@ -61,10 +61,19 @@ class JointKind(ABC):
         """
         return [0.0] * self.nq
 
+    def draw(self, rng: np.random.Generator, size: tuple[int, ...] = ()) -> np.ndarray:
+        """Random configurations (*size, nq): angles over a full turn, lengths within a metre,
+        rotations uniform on their group."""
+        return -self.spread + 2.0 * self.spread * rng.random((*size, self.nq))
+
+    @property
+    def spread(self) -> np.ndarray:
+        """How far each coordinate is drawn from zero, either way."""
+        return np.array([math.pi if i in self.turns else 1.0 for i in range(self.nq)])
+
     def random(self, rng: np.random.Generator) -> list[float]:
-        """A random configuration: angles over a full turn, lengths within a metre."""
-        spread = [math.pi if i in self.turns else 1.0 for i in range(self.nq)]
-        return [float(rng.uniform(-s, s)) for s in spread]
+        """A random configuration; see `draw`."""
+        return self.draw(rng).tolist()
 
     def integrate(self, q: Vector, dq: Vector) -> list[Scalar]:
         """The configuration reached from q along the tangent dq."""
@@ -350,8 +359,8 @@ class Spherical(JointKind):
     def neutral(self) -> list[float]:
         return [0.0, 0.0, 0.0, 1.0]
 
-    def random(self, rng: np.random.Generator) -> list[float]:
-        return _random_quaternion(rng)
+    def draw(self, rng: np.random.Generator, size: tuple[int, ...] = ()) -> np.ndarray:
+        return _draw_quaternion(rng, size)
 
     def integrate(self, q: Vector, dq: Vector) -> list[Scalar]:
         return spatial.normalize(spatial.quaternion_product(q, spatial.quaternion_exp(dq)))
@@ -384,8 +393,9 @@ class Free(JointKind):
     def neutral(self) -> list[float]:
         return [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
-    def random(self, rng: np.random.Generator) -> list[float]:
-        return [*_random_quaternion(rng), *(float(x) for x in rng.uniform(-1.0, 1.0, 3))]
+    def draw(self, rng: np.random.Generator, size: tuple[int, ...] = ()) -> np.ndarray:
+        turned, moved = _draw_quaternion(rng, size), -1.0 + 2.0 * rng.random((*size, 3))
+        return np.concatenate([turned, moved], axis=-1)
 
     def integrate(self, q: Vector, dq: Vector) -> list[Scalar]:
         moved = spatial.translation_exp(dq[:3], dq[3:])
@@ -415,7 +425,7 @@ class Free(JointKind):
         return [*turning, *spatial.apply(spatial.rotation_from_quaternion(back), straight)]
 
 
-def _random_quaternion(rng: np.random.Generator) -> list[float]:
+def _draw_quaternion(rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
     """Uniform on the rotations: a normalised Gaussian 4-vector."""
-    q = rng.normal(size=4)
-    return [float(x) for x in q / np.linalg.norm(q)]
+    q = rng.standard_normal((*size, 4))
+    return q / (np.linalg.norm(q, axis=-1, keepdims=True) if size else math.sqrt(q.dot(q)))

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from phipsi.errors import InputError, ModelError, name_choices
 from phipsi.model.closure import Closure, Coupling
+from phipsi.model.draw import Draws, Seed, Size, checked_size, generator_of
 from phipsi.model.geometry import Visual
 from phipsi.model.inertia import HERE, MASSLESS, Inertia, Placement, Vector3, vector3
 from phipsi.model.joints import JointKind
@@ -321,21 +322,32 @@ class Model:
             self.functions["neutral"] = known
         return known.copy()
 
-    def random(self, rng: np.random.Generator) -> np.ndarray:
-        """A random configuration, within the limits where they are finite.
+    def random(self, rng: Seed = None, size: Size = None) -> np.ndarray:
+        """A random configuration, or many: angles over a full turn, lengths within a metre,
+        rotations uniform, and within the limits of joints of one coordinate that have them.
+
+        Args:
+            rng: a NumPy generator, or the seed of one; None for numbers that nobody can repeat.
+            size: how many, or a shape of them; None for one.
+
+        Returns:
+            (*size, nq).
 
         >>> import numpy as np, phipsi as pp
         >>> pp.chain(2).random(np.random.default_rng(0)).round(2)
         array([ 0.86, -1.45])
+        >>> pp.chain(2).random(rng=0, size=1000).shape
+        (1000, 2)
         """
-        if not isinstance(rng, np.random.Generator):
-            raise InputError(f"random: rng is {rng!r}; expected np.random.default_rng(seed)")
-        q = np.zeros(self.nq)
-        for joint in self.leaders:
-            q[joint.q] = joint.kind.random(rng)
-            if joint.kind.nq == 1:
-                q[joint.q] = _draw_within(joint.limits, q[joint.q.start], rng)
-        return q
+        generator, shape = generator_of(rng), checked_size(size)
+        try:
+            return self._draws(generator, shape)
+        except (ValueError, MemoryError):
+            raise InputError(f"size: {size!r} draws do not fit into memory; draw fewer") from None
+
+    @cached_property
+    def _draws(self) -> Draws:
+        return Draws(self.leaders, self.nq)
 
     # -- states of other packages
 
@@ -455,14 +467,3 @@ class Model:
     @cached_property
     def _frame_index(self) -> dict[str, int]:
         return {frame.name: k for k, frame in enumerate(self.frames)}
-
-
-def _draw_within(limits: Limits, x: float, rng: np.random.Generator) -> float:
-    """A number within the limits: uniform between two, else x, mirrored at a single one."""
-    if math.isfinite(limits.upper - limits.lower):
-        return rng.uniform(limits.lower, limits.upper)
-    if math.isfinite(limits.lower):
-        return limits.lower + abs(x - limits.lower)
-    if math.isfinite(limits.upper):
-        return limits.upper - abs(limits.upper - x)
-    return x
