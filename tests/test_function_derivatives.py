@@ -277,7 +277,7 @@ def test_what_is_refused_is_not_said_to_be_evaluated(monkeypatch):
             reverse(q, dq=dq, w=w)
         said.append(str(error.value))
     assert said[0] == said[1]
-    assert "`.jvp` of `J t of Mass` has loops" in said[0]
+    assert said[0].endswith("derivatives of first order have loops: take differences of these")
     monkeypatch.setattr(derivative, "LARGEST", 300)
     with pytest.raises(BackendError, match="too large for NumPy: its graph has more than 300"):
         numpy(copy.copy(model), Mass).vjp(q, w=w)

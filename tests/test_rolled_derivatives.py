@@ -397,12 +397,11 @@ def test_a_number_that_is_replaced_by_its_own_function_has_no_way_back():
 @pytest.mark.parametrize("first", ["jvp", "vjp"])
 @pytest.mark.parametrize("second", ["jvp", "vjp"])
 def test_derivatives_of_derivatives_are_rolled(first, second):
-    """Both ways after both ways, against the whole graph; columns in reverse once."""
+    """Both ways after both ways, against the whole graph; matrices, too, on joints that turn."""
     every = machines.random_machine(5, 5)
     follower = machines.random_machine(6, 4, [machines.revolute, machines.spherical], mimics=True)
     cases = [(every, INVERSE), (every, FALL), (follower, (C, U))]
-    if second == "jvp":
-        cases += [(follower, Mass), (machines.random_machine(7, 4), Mass.inv)]
+    cases += [(every, (Mass, C)), (follower, Mass), (machines.random_machine(7, 4), Mass.inv)]
     for model, expression in cases:
         made = rolled(model, expression), numpy(model, expression)
         ours, theirs = (getattr(getattr(function, first), second) for function in made)
@@ -412,6 +411,58 @@ def test_derivatives_of_derivatives_are_rolled(first, second):
         given["q"] = pp.integrate(model, model.neutral(), 0.5 * rng.normal(size=model.nv))
         assert_same(ours(**given), theirs(**given), str(expression))
         assert ours.info().path == "rolled"
+
+
+def test_second_derivatives_at_points_batches_and_in_place():
+    """Those that are made of others take points, batches, threads, and arrays for results."""
+    model = machines.random_machine(9, 5)
+    points = [pp.point(model.bodies[-1].name, (0.1, 0.2, 0.3)), pp.point(model.bodies[2].name)]
+    ours, theirs = rolled(model, X @ J).jvp.vjp, numpy(model, X @ J).jvp.vjp
+    rng = np.random.default_rng(3)
+    q = np.array([model.random(rng) for _ in range(3)])
+    dq, w = rng.normal(size=(4, 1, model.nv)), rng.normal(size=(12, model.nv))
+    expected = theirs(q=q, points=points, dq=dq, w=w)
+    assert_same(ours(q=q, points=points, dq=dq, w=w, threads=2), expected)
+    out = tuple(np.empty_like(x) for x in expected)
+    found = ours(q=q, points=points, dq=dq, w=w, out=out)
+    assert all(x is y for x, y in zip(found, out, strict=True))
+    assert_same(out, expected)
+    assert ours.info(points=points).path == "rolled"
+    with pytest.raises(pp.InputError, match=r"needs weights of the results: pass w"):
+        ours(q=q, points=points, dq=dq)
+
+
+def test_matrices_of_large_machines_have_second_derivatives_in_loops():
+    """By their form: nothing is traced that would be too long."""
+    model = pp.chain(120)
+    gradient = llvm(model, Mass).jvp.vjp
+    rng = np.random.default_rng(4)
+    q, dq, other = rng.normal(size=(3, 120))
+    w = rng.normal(size=(120, 120))
+    by_q, by_dq = gradient(q, dq=dq, w=w)
+    assert gradient.info().path == "rolled"
+    slope = llvm(model, Mass).jvp
+    step = 1e-5 * other
+    expected = np.sum(w * (slope(q + step, dq=dq) - slope(q - step, dq=dq))) / 2e-5
+    assert abs(by_q @ other - expected) < 1e-6 * abs(expected)
+    assert abs(by_dq @ other - np.sum(w * slope(q, dq=other))) < 1e-10 * np.abs(by_dq).max()
+
+
+@pytest.mark.parametrize("first", ["jvp", "vjp"])
+@pytest.mark.parametrize("second", ["jvp", "vjp"])
+def test_second_derivatives_of_systems_are_refused_by_their_form(first, second, monkeypatch):
+    model = pp.chain(300)
+    tip = J(pp.point(model.bodies[-1].name))
+    function = llvm(model, (tip @ Mass.inv @ tip.T).inv)
+    derivative = getattr(getattr(function, first), second)
+    monkeypatch.setattr(type(derivative), "_trace", None)  # nor is it compiled
+    monkeypatch.setattr(type(derivative), "_too_large", None)
+    for _ in range(2):
+        with pytest.raises(pp.BackendError) as caught:
+            derivative.info()
+        message = str(caught.value)
+        assert "since systems of the whole machine are differentiated once, not again" in message
+        assert message.endswith("derivatives of first order have loops: take differences of these")
 
 
 def test_matrices_in_reverse_side_by_side_and_in_single_precision():

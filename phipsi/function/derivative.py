@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -21,10 +21,19 @@ from phipsi.errors import (
 )
 from phipsi.function.arrays import ArrayFunction
 from phipsi.function.call import Bodies, Call, Lists
+from phipsi.function.function import Function
 from phipsi.function.info import Info
 from phipsi.function.point_entries import PLACES, frames_of
 from phipsi.function.results import copied
+from phipsi.function.second_order import (
+    evaluate_exchanged,
+    exchanged_for,
+    has_columns,
+    has_systems,
+    is_longer,
+)
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
+from phipsi.lowering.template_derivatives import SYSTEMS_ONCE
 from phipsi.lowering.trace import Trace
 from phipsi.model.configuration import broadcast, check_array
 
@@ -36,6 +45,7 @@ if TYPE_CHECKING:
 LARGEST = 2_000_000  # nodes of a graph that NumPy evaluates, if that is asked for
 LONGEST = 300_000  # of one in place of machine code: beyond, a call would take a second and more
 GRAPHS = 8  # that are kept, one for each choice of the bodies that points are on
+UNROLLED = 60_000  # of one that is unrolled rather than made of others
 LEAST = 20  # nodes of one body, at the least
 MOST = 64  # arguments and results of machine code, as NumPy has it
 NUMBERS = (float, int, np.float64, np.float32)  # that weights may be, in place of arrays
@@ -102,6 +112,8 @@ class Derivative(ArrayFunction):
             raise InputError(f"the cost of `{self._text}` depends on points: pass points")
         if self._parts:
             return _sum_of([x.info(points) for x in self._parts])
+        if self._is_exchanged and isinstance(self.base, Derivative):
+            return _sum_of([x.info(points) for x in exchanged_for(self.base)])
         lists = self._lists(points or ())
         code = self._compiled_at(lists) if self.backend == "llvm" else None
         if code is not None:
@@ -143,9 +155,18 @@ class Derivative(ArrayFunction):
         threads: int | str | None = None,
         out: Any = None,
     ) -> Any:
-        if not self._parts:
+        if not self._parts and not self._is_exchanged:
             return super()._carefully(arguments, named, threads, out)
         values = self._by_name(arguments, named)
+        if self._is_exchanged:
+            call = self._call(dict(values))  # looks at everything
+            job = self._computation(self._bodies(call.points))
+            assert job is not None, "else there would be no call"
+            assert isinstance(self.base, Derivative)
+            made = evaluate_exchanged(self.base, self.added, values, threads)
+            shapes = ((*call.batch, *shape) for shape in job.outputs)
+            results = list(map(_spread, made, shapes))
+            return tuple(results if out is None else copied(results, out, self.dtype, True))
         mine = {x: values.pop(x) for x in self.added if x in values}
         found: list[tuple] = []
         names = dict(zip(self.by, self.added, strict=False))
@@ -164,6 +185,31 @@ class Derivative(ArrayFunction):
         if out is not None:
             results = copied(results, out, self.dtype, self._several)
         return tuple(results) if self._several else results[0]
+
+    # -- second derivatives --------------------------------------------------------------------
+
+    @cached_property
+    def _is_exchanged(self) -> bool:
+        """Whether it is made of derivatives that have loops, having none itself; by its form."""
+        first = self.base
+        if self.kind == "jvp" or not isinstance(first, Derivative) or self.options.unroll:
+            return False
+        if not isinstance(first.base, Function) or first.by != first.base.varying:
+            return False
+        program = first.base.program
+        if self.backend != "llvm" or not has_columns(program) or has_systems(program):
+            return False
+        return self.options.unroll is False or is_longer(first.base, UNROLLED)
+
+    def _check_systems(self) -> None:
+        """BackendError, before anything is traced, for what would be refused after all."""
+        function = self.base
+        while isinstance(function, Derivative):
+            function = function.base
+        if function is self.base or not isinstance(function, Function) or self.options.unroll:
+            return
+        if has_systems(function.program) and is_longer(function, LONGEST):
+            self._refuse(SYSTEMS_ONCE)
 
     # -- calls ---------------------------------------------------------------------------------
 
@@ -309,7 +355,10 @@ class Derivative(ArrayFunction):
                 f"`{self._text}` on {self.model.name!r} has {count} arguments and results; machine "
                 f"code takes {MOST}: pass parameters together, as 'moments' of all bodies"
             )
+        if self._is_exchanged:
+            return None
         self._asked = bodies
+        self._check_systems()
         return super()._compile(bodies)
 
     def _too_large(self, reason: str) -> MachineCode | None:
@@ -321,12 +370,7 @@ class Derivative(ArrayFunction):
                 raise GraphTooLargeError
             self._trace(self._asked, LONGEST)
         except GraphTooLargeError:
-            message = (
-                f"{where} has no machine code: it has no loops, since {why}, and more than "
-                f"{LONGEST:,} numbers without them; {self._way_out()}"
-            )
-            self._refused[_key(self._asked)] = message
-            raise BackendError(message) from None
+            self._refuse(why)
         told = self.model.functions
         if ("slow", self._text) not in told:
             told["slow", self._text] = True
@@ -336,6 +380,14 @@ class Derivative(ArrayFunction):
                 SlowPathWarning,
             )
         return None
+
+    def _refuse(self, why: str) -> NoReturn:
+        message = (
+            f"`{self._text}` on {self.model.name!r} has no machine code: it has no loops, since "
+            f"{why}, and more than {LONGEST:,} numbers without them; {self._way_out()}"
+        )
+        self._refused[_key(self._asked)] = message
+        raise BackendError(message) from None
 
     def _is_beyond(self, limit: int) -> bool:
         """Whether arguments and results alone are too many numbers, or the bodies."""
@@ -353,10 +405,8 @@ class Derivative(ArrayFunction):
     def _way_out(self) -> str:
         if self.options.unroll:
             return "leave unroll to phipsi"
-        if isinstance(self.base, Derivative) and self.kind == "vjp":
-            return f"`.jvp` of `{self.base._text}` has loops, unless systems are solved in it"
         if isinstance(self.base, Derivative):
-            return "derivatives of first order have loops"
+            return "derivatives of first order have loops: take differences of these"
         return "fewer points, or a smaller space, would do"
 
     def _once_more(
@@ -432,6 +482,11 @@ def _sum_of(several: Sequence[Info]) -> Info:
         nodes=None if first.nodes is None else sum(x.nodes or 0 for x in several),
         compile_seconds=sum(x.compile_seconds or 0.0 for x in several),
     )
+
+
+def _spread(result: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A result that some arguments did not take part in, with the batch of all."""
+    return result if np.shape(result) == shape else np.broadcast_to(result, shape).copy()
 
 
 def _in_tuple(entry: Callable, /, *arguments: Any, **named: Any) -> tuple[Any] | None:

@@ -51,6 +51,7 @@ from phipsi.model.joints import JointKind
 from phipsi.scalars import Scalar
 
 CONFIGURATION = "q"
+SYSTEMS_ONCE = "systems of the whole machine are differentiated once, not again"
 SHIFT: Operand = ("shift",)  # from a number in the workspace to its partner
 OF_COORDINATES: tuple[Operand, ...] = (("q",),)
 OF_SPEEDS: tuple[Operand, ...] = (("v",),)
@@ -203,7 +204,7 @@ def forward_dense(step: Dense, partners: Partners) -> list[Dense]:
 def _check_first(partners: Partners) -> None:
     """NotRolledError but for the derivative of a program."""
     if partners.level > 1:
-        raise NotRolledError("systems of the whole machine are differentiated once, not again")
+        raise NotRolledError(SYSTEMS_ONCE)
 
 
 # -- in reverse ------------------------------------------------------------------------------
