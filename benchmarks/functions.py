@@ -532,6 +532,8 @@ def batch_runs(question: Question) -> tuple[dict[str, Callable[[], Any]], dict[s
     runs: dict[str, Callable[[], Any]] = {CHECKED: asked}
     if row.takes_out:
         found = asked()
+        if isinstance(found, pp.Trajectory):
+            found = found.q, found.v
         several = found if isinstance(found, tuple) else (found,)
         rooms = tuple(np.zeros_like(x) for x in several)
         runs[IN_PLACE] = partial(asked, out=rooms if isinstance(found, tuple) else rooms[0])

@@ -18,6 +18,7 @@ CHAINS = "chains"
 ROLLOUTS = "rollouts"
 BIND = "bind"
 FUNCTIONS = "functions"
+CALLS = "calls"
 THREADS = "threads"
 FLOAT32 = "float32"
 PARAMETERS = "parameters"
@@ -32,6 +33,7 @@ PARTS = (
     ROLLOUTS,
     BIND,
     FUNCTIONS,
+    CALLS,
     THREADS,
     FLOAT32,
     PARAMETERS,

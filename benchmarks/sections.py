@@ -1,6 +1,7 @@
 """The parts of a run that have tables of their own, in the order of the page."""
 
 from . import (
+    calls,
     cold,
     control_loop,
     derivations,
@@ -16,6 +17,7 @@ from . import (
 SECTIONS = (
     control_loop.SECTION,
     functions.SECTION,
+    calls.SECTION,
     threads.SECTION,
     single_precision.SECTION,
     parameters.SECTION,

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 
 from benchmarks import (
+    calls,
     cold,
     control_loop,
     derivation_cases,
@@ -43,6 +44,10 @@ def findings(level):
     return {
         plan.BIND: [_loop(*x, 4.0 * level) for x in product(FILES, TASKS)],
         plan.FUNCTIONS: [_function(*x, level) for x in product(functions.ROBOTS, functions.ROWS)],
+        plan.CALLS: [  # Pinocchio's take 3 us
+            calls.Found(robot, case.name, 2.0, 3.0, 1.5 * level)
+            for robot, case in product(functions.ROBOTS, calls.CASES)
+        ],
         plan.THREADS: [_gain(*x, 0.9 * level) for x in product(threads.ROBOTS, threads.ASKED)],
         plan.FLOAT32: [
             single.Ratio(*x, {64: 1.0, 1024: 2.0, 16384: 1.6 * level})

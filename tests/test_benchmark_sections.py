@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmark_findings import Asked, findings
 
 from benchmarks import (
+    calls,
     cold,
     derivation_cases,
     derivations,
@@ -67,6 +68,24 @@ def test_tables_have_a_row_for_all_that_was_found(section):
 
 def test_what_was_not_asked_for_is_empty():
     assert Results().found(plan.BIND) == ()
+
+
+# -- ways of calling -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", calls.CASES, ids=lambda x: x.name)
+def test_ways_of_calling_agree_and_are_timed_beside_each_other(case, monkeypatch):
+    clock = Asked(ours=2e-6, beside=3e-6)
+    monkeypatch.setattr(calls, "interleave", clock)
+    found = calls.measure_call(Robot("panda", 2), case, 0.0)
+    assert (found.micros, found.beside, found.ratio) == pytest.approx((2.0, 3.0, 1.5))
+    assert clock.work == {"ours": 1, "beside": 1}
+
+
+def test_a_way_that_answers_something_else_is_not_timed():
+    case = replace(calls.CASES[0], read=lambda robot, found: found)  # linear first
+    with pytest.raises(DisagreementError, match="Panda, `jacobian` at a point that moves: off by"):
+        calls.measure_call(Robot("panda", 2), case, 0.0)
 
 
 # -- single precision ----------------------------------------------------------------------
