@@ -19,6 +19,7 @@ from phipsi.model.model import Model, Point
 
 PLACES = 256  # choices of points, and of frames, that are remembered
 ORIGIN = (0.0, 0.0, 0.0)
+SPACE = 3  # numbers of a position
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,18 @@ class PointEntry:
         positions[self.first : self.first + len(numbers)] = numbers
         return partial(self.call, positions)
 
+    def at_one(self, point: Point) -> Callable | None:
+        """The same of a single point, which moves in most loops."""
+        x, y, z = point.position
+        if not (type(x) is type(y) is type(z) is float):
+            return None
+        numbers = self.placements[0].locate((x, y, z))
+        if self.positions.size == SPACE:
+            return partial(self.call, np.array(numbers, self.positions.dtype))
+        positions = self.positions.copy()
+        positions[self.first : self.first + SPACE] = numbers
+        return partial(self.call, positions)
+
 
 class PointEntries(dict[Any, Callable | None]):
     """Entries of one function on one machine, by points that were passed before.
@@ -59,11 +72,14 @@ class PointEntries(dict[Any, Callable | None]):
 
     def __init__(self) -> None:
         self._by_frames: dict[tuple[str, ...], PointEntry] = {}
+        self._tied: dict[str, Callable] = {}
 
     def __missing__(self, points: Any) -> Callable | None:
         found = self._moved(points)
         if found is not None:
-            _put(self, points, found)
+            if len(self) >= PLACES:  # all at once: quicker than the oldest at every call
+                self.clear()
+            self[points] = found
         return found
 
     def at(self, points: Any) -> Callable | None:
@@ -75,9 +91,14 @@ class PointEntries(dict[Any, Callable | None]):
 
     def _moved(self, points: Any) -> Callable | None:
         """The entry at points that were not passed before, on frames that were."""
-        if type(points) in (str, Point):
-            points = (points,)
         try:
+            if type(points) is Point:
+                entry = self._by_frames.get((points.frame,))
+                return None if entry is None else entry.at_one(points)
+            if type(points) is str:
+                if points in self._tied:
+                    return self._tied[points]
+                points = (points,)
             entry = self._by_frames.get(frames_of(points))
             return None if entry is None else entry.at(points)
         except (TypeError, ValueError):  # no points, or positions that are none
@@ -92,11 +113,13 @@ class PointEntries(dict[Any, Callable | None]):
         except TypeError:  # a way of passing points that is seldom taken
             return
         placements = tuple(model.frame(x).placement for x in frames)
-        _put(self._by_frames, frames, PointEntry(call, positions, first, placements))
+        while len(self._by_frames) >= PLACES:
+            self._by_frames.pop(next(iter(self._by_frames)), None)
+        self._by_frames[frames] = PointEntry(call, positions, first, placements)
 
     def tie(self, key: str, entry: Callable) -> None:
         """An entry for points that have a name of their own as a whole."""
-        _put(self, key, entry)
+        self._tied[key] = entry
 
 
 def frames_of(points: Any) -> tuple[str, ...]:
@@ -109,10 +132,3 @@ def frames_of(points: Any) -> tuple[str, ...]:
         return tuple([x if type(x) is str else x.frame for x in points])
     except AttributeError:
         raise TypeError("no points") from None
-
-
-def _put(known: dict[Any, Any], key: Any, value: Any) -> None:
-    """Remember, and forget what was remembered first."""
-    while len(known) >= PLACES:
-        known.pop(next(iter(known)), None)
-    known[key] = value
