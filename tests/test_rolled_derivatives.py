@@ -430,6 +430,15 @@ def test_second_derivatives_at_points_batches_and_in_place():
     assert ours.info(points=points).path == "rolled"
     with pytest.raises(pp.InputError, match=r"needs weights of the results: pass w"):
         ours(q=q, points=points, dq=dq)
+    single = llvm(model, Mass, unroll=False, dtype=np.float32).vjp.vjp
+    mass, u = np.ones((model.nv, model.nv)), np.ones(model.nv)
+    found = single(q=q, w=mass, w_=u)
+    assert {x.dtype for x in found} == {np.dtype(np.float32)}
+    wide = rolled(model, Mass).vjp.vjp
+    for one, other in zip(found, wide(q=q, w=mass, w_=u), strict=True):
+        assert np.abs(one - other).max() < 1e-4 * np.abs(other).max()
+    with pytest.raises(pp.BackendError, match="is made of several functions, and has no NumPy"):
+        _ = wide.gufunc
 
 
 def test_matrices_of_large_machines_have_second_derivatives_in_loops():

@@ -165,7 +165,7 @@ class Derivative(ArrayFunction):
             assert isinstance(self.base, Derivative)
             made = evaluate_exchanged(self.base, self.added, values, threads)
             shapes = ((*call.batch, *shape) for shape in job.outputs)
-            results = list(map(_spread, made, shapes))
+            results = [self._rounded(x) for x in map(_spread, made, shapes)]
             return tuple(results if out is None else copied(results, out, self.dtype, True))
         mine = {x: values.pop(x) for x in self.added if x in values}
         found: list[tuple] = []
@@ -200,6 +200,14 @@ class Derivative(ArrayFunction):
         if self.backend != "llvm" or not has_columns(program) or has_systems(program):
             return False
         return self.options.unroll is False or is_longer(first.base, UNROLLED)
+
+    def _only_code(self, what: str) -> MachineCode:
+        if self._is_exchanged:
+            raise BackendError(
+                f"`{self._text}` on {self.model.name!r} is made of several functions, and has no "
+                f"{what} of its own; take that of `.vjp.jvp`"
+            )
+        return super()._only_code(what)
 
     def _check_systems(self) -> None:
         """BackendError, before anything is traced, for what would be refused after all."""
@@ -486,7 +494,7 @@ def _sum_of(several: Sequence[Info]) -> Info:
 
 def _spread(result: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """A result that some arguments did not take part in, with the batch of all."""
-    return result if np.shape(result) == shape else np.broadcast_to(result, shape).copy()
+    return result if np.shape(result) == shape else np.broadcast_to(result, shape)
 
 
 def _in_tuple(entry: Callable, /, *arguments: Any, **named: Any) -> tuple[Any] | None:
