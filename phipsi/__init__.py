@@ -71,6 +71,7 @@ if TYPE_CHECKING:  # imported on first use: they are many, and few programs need
     from phipsi.algebra.identities import (
         Condition,
         Equation,
+        OnPath,
         add_identity,
         forget_identity,
         identities,
@@ -109,6 +110,7 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "ModelError",
+    "OnPath",
     "PhipsiError",
     "Point",
     "Remark",
@@ -172,6 +174,7 @@ _ON_FIRST_USE = {
     "phipsi.algebra.identities": (
         "Condition",
         "Equation",
+        "OnPath",
         "add_identity",
         "forget_identity",
         "identities",

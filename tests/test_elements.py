@@ -191,3 +191,62 @@ def test_numbers_below_zero_count_from_the_end(state, unroll):
         assert_close(*found(*arguments), scale=1.0)
     with pytest.raises(pp.InputError, match=f"no joint {-n - 1}"):
         pp.as_matrix(model, at(-n - 1), q)
+
+
+# -- elements along a path -----------------------------------------------------------------
+
+ALONG = {
+    "phi(0,1) phi(1,2)": "phi(0,2)",
+    "phi(0,1) phi(1,2) M(2) V(2)": "phi(0,2) M(2) V(2)",
+    "psi*(1,2) psi*(0,1)": "psi*(0,2)",
+}
+
+
+@pytest.mark.parametrize("text", ALONG)
+def test_elements_multiply_along_a_path_that_is_assumed(state, text):
+    """[001 (4)]. Witness: dense matrices, where the bodies lie so; other machines are refused."""
+    model, _, _ = state
+    found = pp.derive(text, to=ALONG[text], assume=pp.OnPath(0, 1, 2))
+    assert not found.missing and found.conditions == (pp.OnPath(0, 1, 2),)
+    assert found.check().ok and found.check(model).ok
+    star = machines.MARKET["star_of_free_bodies"]()
+    with pytest.raises(pp.InputError, match=r"1, 2 on one path; .* is not such a machine"):
+        found.check(star)
+    with pytest.raises(pp.InputError, match="has no body 2; it has 2"):
+        found.check(pp.chain(2))
+
+
+@pytest.mark.parametrize("assume", [(), "serial chains", pp.OnPath(0, 2, 1), pp.OnPath(1, 2, 3)])
+def test_elements_do_not_multiply_without_their_path(assume):
+    """Serial chains are not enough: bodies may be of two chains."""
+    found = pp.derive("phi(0,1) phi(1,2)", to="phi(0,2)", assume=assume, bound=8)
+    assert found.missing and not found.check().ok
+    assert '"bodies 0, 1, 2 on one path"' in found.verdict
+
+
+def test_a_path_that_no_machine_has_cannot_be_checked():
+    found = pp.derive("phi(2,1) phi(1,0)", to="phi(2,0)", assume=pp.OnPath(2, 1, 0))
+    assert not found.missing
+    with pytest.raises(pp.SolveError, match="no random machine"):
+        found.check()
+
+
+def test_paths_name_bodies_as_elements_do():
+    """Names, numbers from the base and from the tip; longer paths; as text, as commands have it."""
+    along, whole = at("a") @ phi @ at(-2) @ phi @ at(-1), at("a") @ phi @ at(-1)
+    for path in (pp.OnPath("a", -2, -1), "bodies 'a', -2, -1 on one path"):
+        found = pp.derive(along, to=whole, assume=path)
+        assert not found.missing and found.check(machines=2).ok
+    found = pp.derive("phi(0,7) phi(7,8) phi(8,9)", to="phi(0,9)", assume=pp.OnPath(0, 7, 8, 9))
+    assert not found.missing and found.check(machines=2).ok
+
+
+def test_elements_on_the_diagonal_are_one():
+    found = pp.derive("phi(0,1) psi(1,1)", to="phi(0,1)")
+    assert not found.conditions and found.check().ok
+
+
+@pytest.mark.parametrize("bodies", [(), (0, 1), (0, 1, 2.0), (0, True, 1)])
+def test_what_is_no_path_is_refused(bodies):
+    with pytest.raises(pp.InputError, match="OnPath: expected names or numbers of three bodies"):
+        pp.OnPath(*bodies)

@@ -66,7 +66,15 @@ PACKAGE = ERRORS | {
     # what it looks like
     *("geometry", "view"),
     # the algebra as a tool for thinking
-    *("Condition", "Equation", "add_identity", "forget_identity", "identities", "identity"),
+    *(
+        "Condition",
+        "OnPath",
+        "Equation",
+        "add_identity",
+        "forget_identity",
+        "identities",
+        "identity",
+    ),
     *("Derivation", "derive", "parse"),
     *("Drawing", "Explanation", "draw_blocks", "draw_dataflow", "explain"),
     *("Diagnosis", "diagnose", "sample_force", "sample_velocity"),

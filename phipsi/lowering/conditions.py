@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from phipsi import spatial
-from phipsi.algebra.identities.equation import Condition
+from phipsi.algebra.identities.equation import Condition, OnPath, Requirement
+from phipsi.errors import InputError
 from phipsi.model.joints import SphericalEuler, Universal
 from phipsi.model.model import Body, Joint, Model
 
@@ -51,14 +53,21 @@ def facts_of(model: Model, parameters: Sequence[str] = ()) -> Facts:
     return Facts(frozenset(met), regular, not model.has_mimics)
 
 
-def unmet(model: Model, conditions: Iterable[Condition]) -> list[Condition]:
+def unmet(model: Model, conditions: Iterable[Requirement]) -> list[Requirement]:
     """The conditions that a machine does not meet."""
     return [x for x in conditions if not meets(model, x)]
 
 
-def meets(model: Model, condition: Condition) -> bool:
-    """Whether a machine meets a condition; of axes, it does."""
+def meets(model: Model, condition: Requirement) -> bool:
+    """Whether a machine meets a condition; of axes, it does.
+
+    Raises:
+        InputError: of a path whose bodies the machine does not have.
+    """
     match condition:
+        case OnPath():
+            path = [_number_of(model, body) for body in condition.bodies]
+            return all(model.tree.is_inboard(i, k) for i, k in pairwise(path))
         case Condition.NO_ROTORS:
             return not any(joint.reflected_inertia for joint in model.joints)
         case Condition.SERIAL:
@@ -70,6 +79,16 @@ def meets(model: Model, condition: Condition) -> bool:
         case Condition.CONSTANT_MAPS:
             return all(map(_has_constant_map, model.joints))
     return True
+
+
+def _number_of(model: Model, body: str | int) -> int:
+    """A body's number from its name or its joint's, or from a number, which may be from the end."""
+    if isinstance(body, str):
+        return model.index(body)
+    numbers = range(len(model.bodies))
+    if not -len(numbers) <= body < len(numbers):
+        raise InputError(f"{model.name!r} has no body {body}; it has {len(numbers)}")
+    return numbers[body]
 
 
 def _map_of(joint: Joint) -> list[list[float]]:

@@ -19,11 +19,14 @@ from phipsi.algebra.identities.equation import (
     Condition,
     Equation,
     Equations,
+    OnPath,
+    Requirement,
     add_identity,
     forget_identity,
     identities,
     identity,
     papers_of,
+    read_requirement,
     register,
 )
 
@@ -51,9 +54,12 @@ __all__ = [
     "Condition",
     "Equation",
     "Equations",
+    "OnPath",
+    "Requirement",
     "add_identity",
     "forget_identity",
     "identities",
     "identity",
     "papers_of",
+    "read_requirement",
 ]

@@ -8,6 +8,7 @@ files beside this one; a user adds more by `add_identity`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -34,6 +35,63 @@ class Condition(Enum):
         return self.value
 
 
+@dataclass(frozen=True, init=False)
+class OnPath:
+    """The condition that bodies follow one another on one path, from the base outward.
+
+    There phi(i,k) phi(k,j) = phi(i,j) [001 (4)]; where k lies beside the path from i to j, the
+    product is zero.
+
+    Args:
+        bodies: three or more, the most inboard one first, as elements name them: by names of
+            bodies or joints, or by numbers.
+
+    >>> print(OnPath(0, 1, "hand"))
+    bodies 0, 1, 'hand' on one path
+    """
+
+    bodies: tuple[str | int, ...]
+
+    def __init__(self, *bodies: str | int):
+        if len(bodies) < 3 or not all(isinstance(x, str) or type(x) is int for x in bodies):
+            raise InputError(
+                f"OnPath: expected names or numbers of three bodies or more, got {bodies!r}"
+            )
+        object.__setattr__(self, "bodies", bodies)
+
+    def __str__(self) -> str:
+        return f"bodies {', '.join(map(repr, self.bodies))} on one path"
+
+
+Requirement = Condition | OnPath  # what an equation may ask for
+_PATH = re.compile(r"bodies (?P<bodies>.+) on one path")
+
+
+def read_requirement(given: Requirement | str) -> Requirement:
+    """A condition from its text; InputError that lists the nearest ones.
+
+    >>> read_requirement("serial chains")
+    <Condition.SERIAL: 'serial chains'>
+    >>> read_requirement("bodies 0, 1, hand on one path")
+    OnPath(bodies=(0, 1, 'hand'))
+    """
+    if isinstance(given, (Condition, OnPath)):
+        return given
+    known = {x.value: x for x in Condition}
+    if isinstance(given, str) and given in known:
+        return known[given]
+    path = _PATH.fullmatch(given) if isinstance(given, str) else None
+    if path is None:
+        choices = [*known, "bodies 0, 1, 2 on one path"]
+        raise InputError(f"no condition {given!r}; {name_choices(str(given), choices)}")
+    return OnPath(*map(_read_body, path["bodies"].split(",")))
+
+
+def _read_body(text: str) -> str | int:
+    name = text.strip()
+    return int(name) if re.fullmatch(r"-?\d+", name) else name.strip("'\"")
+
+
 @dataclass(frozen=True)
 class Equation:
     """left = right.
@@ -55,7 +113,7 @@ class Equation:
     left: Node
     right: Node
     source: str
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Requirement, ...] = ()
     meaning: str = ""
     printed: str = ""
     variables: tuple[Symbol, ...] = ()
@@ -175,7 +233,7 @@ def add_identity(
     left: Node | str,
     right: Node | str,
     source: str = "",
-    conditions: Sequence[Condition] = (),
+    conditions: Sequence[Requirement] = (),
     meaning: str = "",
     variables: Sequence[Symbol] = (),
     *,
@@ -283,10 +341,10 @@ def _settled(left: Node, right: Node) -> tuple[Node, Node]:
     return left, right
 
 
-def _conditions(name: str, conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+def _conditions(name: str, conditions: Sequence[Requirement]) -> tuple[Requirement, ...]:
     given = tuple(conditions) if isinstance(conditions, Iterable) else (conditions,)
     for condition in given:
-        if not isinstance(condition, Condition):
+        if not isinstance(condition, (Condition, OnPath)):
             choices = ", ".join(one.name for one in Condition)
             raise InputError(
                 f"{name}: {condition!r} is no condition; expected some of pp.Condition: {choices}"

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
+from itertools import combinations
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.elements import at, element
 from phipsi.algebra.families import MASS, Family
-from phipsi.algebra.identities import IDENTITIES, Condition, Equation
+from phipsi.algebra.identities import IDENTITIES, Condition, Equation, OnPath, Requirement
 from phipsi.algebra.identities.equation import own_identities
 from phipsi.algebra.node import Identity, Inverse, Node, Root, Scaled, Sum, Symbol, add
 from phipsi.algebra.rewriting.normal import are_equal, atoms_of, key_of, tidied, words_of
@@ -42,7 +44,7 @@ AGAIN = (  # the identities that are said again
 
 def ways_for(
     ends: Sequence[Node],
-    granted: Collection[Condition],
+    granted: Collection[Requirement],
     using: Collection[str] = (),
     without: Collection[str] = (),
     kept: Collection[Node] = (),
@@ -64,7 +66,7 @@ def ways_for(
 
 def every_way_for(
     ends: Sequence[Node],
-    granted: Collection[Condition],
+    granted: Collection[Requirement],
     without: Collection[str] = (),
     derived: bool = True,
 ) -> list[Way]:
@@ -99,9 +101,49 @@ def _known() -> list[Equation]:
     return [x for x in IDENTITIES.values() if x.name != INVERSION]
 
 
-def _said(ends: Sequence[Node], granted: Collection[Condition]) -> list[Equation]:
+def _said(ends: Sequence[Node], granted: Collection[Requirement]) -> list[Equation]:
     found = [x for end in ends for x in (*lemmas_for(end, granted), *said_of_arguments(end))]
-    return found + roots_for(ends)
+    return [*found, *roots_for(ends), *elements_for(ends, granted)]
+
+
+def elements_for(ends: Sequence[Node], granted: Collection[Requirement]) -> list[Equation]:
+    """phi(k,k) = I, and phi(i,k) phi(k,j) = phi(i,j) along the paths that are granted; of psi too.
+
+    Of the bodies of which expressions have elements; `at` selects these.
+    """
+    letters = [x for end in ends for x in map(plain, atoms_of(end)) if isinstance(x, Symbol)]
+    places = dict.fromkeys(x.arguments[0] for x in letters if _selects_a_body(x))
+    found: list[Equation] = []
+    for X in (op.phi, op.psi):
+        name, source = f"elements of {X.name}", "[001 (4)]"
+        found += [
+            Equation(f"{name} on the diagonal", element(X, (k, k)), at(k), source) for k in places
+        ]
+        for path in granted:
+            if not isinstance(path, OnPath):
+                continue
+            for i, k, j in combinations([x for x in path.bodies if x in places], 3):
+                along = element(X, (i, k)) @ element(X, (k, j))
+                name_here = f"{name} along a path"
+                found.append(Equation(name_here, along, element(X, (i, j)), source, (path,)))
+    return found
+
+
+def paths_of(ends: Sequence[Node]) -> list[OnPath]:
+    """The paths along which elements would become one: of phi(i,k) phi(k,j), that of i, k, j."""
+    words = [x.factors for end in ends for node in _parts(tidied(end)) for x in node.terms]
+    runs = (factors[n : n + 5] for factors in words for n in range(len(factors) - 4))
+    found = []
+    for run in runs:
+        i, X, k, Y, j = map(plain, run)
+        if X == Y and X in (op.phi, op.psi) and all(_selects_a_body(x) for x in (i, k, j)):
+            places = [x.arguments[0] for x in (i, k, j) if isinstance(x, Symbol)]
+            found.append(OnPath(*(places if run[1] == X else reversed(places))))
+    return list(dict.fromkeys(found))
+
+
+def _selects_a_body(node: Node | str) -> bool:
+    return isinstance(node, Symbol) and node.name == at.name and node.record is at.record
 
 
 def roots_for(ends: Sequence[Node]) -> list[Equation]:
@@ -119,7 +161,7 @@ def roots_for(ends: Sequence[Node]) -> list[Equation]:
     return found
 
 
-def lemmas_for(expression: Node, granted: Collection[Condition]) -> list[Equation]:
+def lemmas_for(expression: Node, granted: Collection[Requirement]) -> list[Equation]:
     """The lemmas of every operator that an expression inverts, besides the mass operator.
 
     Args:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from phipsi.algebra.identities.equation import IDENTITIES, Condition, Equation
+from phipsi.algebra.identities.equation import IDENTITIES, Equation, Requirement
 from phipsi.algebra.node import Identity, Inverse, Node, Root, Sum, Symbol, Transpose, scale
 from phipsi.algebra.rewriting.collect import forms_of
 from phipsi.algebra.rewriting.normal import atoms_of, inverted, tidied
@@ -115,7 +115,7 @@ def plain(letter: Node | str) -> Node | str:
 
 def chosen(
     equations: Iterable[Equation],
-    granted: Collection[Condition],
+    granted: Collection[Requirement],
     using: Collection[str] = (),
     without: Collection[str] = (),
     kept: Collection[Node] = (),
@@ -145,7 +145,7 @@ def chosen(
     return ways
 
 
-def leaves_letters_alone(node: Node, granted: Collection[Condition]) -> bool:
+def leaves_letters_alone(node: Node, granted: Collection[Requirement]) -> bool:
     """Whether an expression has letters at which some equation begins that is not tried there."""
     return any(
         way[0].signs and way[0].signs <= atoms_of(node) and not _is_worth_trying(way[0])

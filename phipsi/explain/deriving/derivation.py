@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from phipsi.algebra.identities.equation import Condition, Equation
+from phipsi.algebra.identities.equation import Equation, Requirement
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.rewriting.price import Price
 from phipsi.algebra.rewriting.share import with_names
@@ -41,7 +41,7 @@ class Step:
         return self.identity.source if self.identity else ""
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[Requirement, ...]:
         """Where the step holds; nowhere else where there are some."""
         return self.identity.conditions if self.identity else ()
 
@@ -81,7 +81,7 @@ class Derivation:
     left_out: tuple[str, ...] = ()
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[Requirement, ...]:
         """Where the result equals the expression; everywhere if there are none."""
         return tuple(dict.fromkeys(x for step in self.steps for x in step.conditions))
 

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.identities import IDENTITIES, Condition, Equation, identity
+from phipsi.algebra.identities import (
+    IDENTITIES,
+    Condition,
+    Equation,
+    OnPath,
+    Requirement,
+    identity,
+    read_requirement,
+)
 from phipsi.algebra.identities.equation import own_identities
 from phipsi.algebra.node import Inverse, Node, Product, Symbol, add, compose, scale
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.rewriting.collect import presented
 from phipsi.algebra.rewriting.normal import are_equal, forget, is_cancelled_run, tidied, vanishes
 from phipsi.algebra.rewriting.opening import letters_in, open_up
-from phipsi.algebra.rewriting.others import INVERSION, every_way_for, inverts_a_sum, ways_for
+from phipsi.algebra.rewriting.others import (
+    INVERSION,
+    every_way_for,
+    inverts_a_sum,
+    paths_of,
+    ways_for,
+)
 from phipsi.algebra.rewriting.price import Price, price, within_reach
 from phipsi.algebra.rewriting.rules import is_shorthand, leaves_letters_alone, ways_of
 from phipsi.algebra.rewriting.search import ENDLESS, Found, Search
@@ -23,7 +37,7 @@ from phipsi.algebra.rewriting.terms import is_zero, joined, taken_apart, totals
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
-from phipsi.errors import InputError, SpaceError, name_choices
+from phipsi.errors import InputError, SpaceError
 from phipsi.explain.deriving.derivation import Derivation, Step
 from phipsi.lowering.rewrite import Meter, choose_found
 from phipsi.model.examples import puma560
@@ -41,7 +55,7 @@ def derive(
     to: Node | str | None = None,
     using: str | Sequence[str] = (),
     without: str | Sequence[str] = (),
-    assume: Condition | str | Sequence[Condition | str] = (),
+    assume: Requirement | str | Sequence[Requirement | str] = (),
     bound: int = BOUND,
     symbols: Symbols = (),
     notation: str | None = None,
@@ -213,6 +227,7 @@ def _under_conditions(ends: Sequence[Node], task: _Task) -> tuple[str, ...]:
         for condition in one.conditions
         if condition not in task.granted
     }
+    needed |= {str(path) for path in paths_of(ends) if path not in task.granted}
     asked = ", ".join(f'"{x}"' for x in sorted(needed))
     return (f"identities that need a condition, for assume=: {asked}",) if needed else ()
 
@@ -258,7 +273,7 @@ class _Task(NamedTuple):
 
     wanted: frozenset[str]
     barred: frozenset[str]
-    granted: Collection[Condition]
+    granted: Collection[Requirement]
     bound: int
 
 
@@ -376,18 +391,14 @@ def _identities(name: str, given: str | Sequence[str]) -> list[Equation]:
     return [identity(x) for x in names]
 
 
-def _conditions(given: Condition | str | Sequence[Condition | str]) -> list[Condition]:
-    several = (given,) if isinstance(given, (Condition, str)) else given
+def _conditions(given: Requirement | str | Sequence[Requirement | str]) -> list[Requirement]:
+    several = (given,) if isinstance(given, (Condition, OnPath, str)) else given
     if not isinstance(several, Collection):
         raise InputError(f"assume: expected conditions, got {given!r}")
-    known = {x.value: x for x in Condition}
-    found = []
-    for one in several:
-        name = one.value if isinstance(one, Condition) else one
-        if name not in known:
-            raise InputError(f"assume: no condition {one!r}; {name_choices(str(one), known)}")
-        found.append(known[name])
-    return found
+    try:
+        return [read_requirement(x) for x in several]
+    except InputError as error:
+        raise InputError(f"assume: {error}") from None
 
 
 def _implied(expression: Node, goal: Node | None) -> list[Condition]:
@@ -463,6 +474,8 @@ def _axiom(before: Node) -> str:
         return "inverse of a product"
     if _has(before, _has_neighbours_that_cancel) or _vanishes_by_inverses(before):
         return "an operator and its inverse cancel"
+    if _has(before, _repeats_a_selection):
+        return "what belongs to a body, taken once"
     if _has(before, is_zero):
         return "what is multiplied by zero vanishes"
     return GATHERED
@@ -482,6 +495,13 @@ def _has_neighbours_that_cancel(node: Node) -> bool:
     factors = node.factors
     runs = combinations(range(len(factors) + 1), 2)
     return any(is_cancelled_run(factors[i:j]) for i, j in runs if j - i > 1)
+
+
+def _repeats_a_selection(node: Node) -> bool:
+    """at(k) at(k) = at(k)."""
+    return any(
+        x == y and isinstance(x, Symbol) and x.record.selects for x, y in pairwise(node.factors)
+    )
 
 
 def _vanishes_by_inverses(node: Node) -> bool:

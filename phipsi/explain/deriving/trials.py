@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from phipsi import joints
-from phipsi.algebra.identities import Condition
+from phipsi.algebra.identities import Condition, OnPath, Requirement
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.algebra.walk import letters_of, walk
+from phipsi.errors import SolveError
+from phipsi.lowering.conditions import unmet
 from phipsi.lowering.dense import as_matrix
 from phipsi.lowering.inputs import in_blocks
 from phipsi.lowering.sides import points_beside
@@ -28,6 +30,7 @@ from phipsi.model.build import ModelBuilder
 from phipsi.model.model import Model, Point, point
 
 BODIES = 7  # of a random machine
+SHAPES, SPREAD = 100, 1009  # trees that are drawn till bodies follow one another; their seeds
 APART = 7  # bodies from one named frame to the next, where each has to move in all directions
 Maker = Callable[[np.random.Generator], joints.JointKind]
 SPATIAL, PLACE = 6, 16  # sizes of a point's block, and of a pose
@@ -134,7 +137,7 @@ def _is_at_point_space(node: Node) -> bool:
     return POINTS in (node.source, node.target)
 
 
-def axes_of(conditions: Collection[Condition]) -> str:
+def axes_of(conditions: Collection[Requirement]) -> str:
     """The axes in which equations under these conditions are tried."""
     return "world" if Condition.WORLD_AXES in conditions else "link"
 
@@ -143,15 +146,24 @@ def axes_of(conditions: Collection[Condition]) -> str:
 
 
 def random_trial(
-    expressions: Sequence[Node], conditions: Collection[Condition], seed: int, large: bool = False
+    expressions: Sequence[Node], conditions: Collection[Requirement], seed: int, large: bool = False
 ) -> Trial:
-    """A random machine that meets the conditions, at a random state."""
-    machine = random_machine(expressions, conditions, seed, large)
+    """A random machine that meets the conditions, at a random state.
+
+    Raises:
+        SolveError: where bodies that are to follow one another hardly ever do.
+    """
+    paths = [x for x in conditions if isinstance(x, OnPath)]
+    seeds = range(seed, seed + SHAPES * SPREAD, SPREAD) if paths else (seed,)
+    drawn = (random_machine(expressions, conditions, x, large) for x in seeds)
+    machine = next((x for x in drawn if not unmet(x, paths)), None)
+    if machine is None:
+        raise SolveError(f"no random machine has {', '.join(map(str, paths))}")
     return Trial(machine, tuple(expressions), seed, axes_of(conditions))
 
 
 def random_machine(
-    expressions: Sequence[Node], conditions: Collection[Condition], seed: int, large: bool = False
+    expressions: Sequence[Node], conditions: Collection[Requirement], seed: int, large: bool = False
 ) -> Model:
     """A machine of joints of every kind that the conditions allow, a tree where they allow one.
 
@@ -159,12 +171,15 @@ def random_machine(
     directions, whatever the others do.
     """
     rng = np.random.default_rng(seed)
-    names, hinges = _names(expressions)
+    names, hinges, most = _names(expressions)
+    paths = [x.bodies for x in conditions if isinstance(x, OnPath)]
     builder = ModelBuilder(f"random machine {seed}", gravity=5.0 * rng.normal(size=3))
     kinds = [kind for kind in KINDS if not _offends(kind, conditions)]
-    order = rng.permutation(max(BODIES, len(names), len(hinges)))
+    order = rng.permutation(max(BODIES, len(names), len(hinges), most))
     if large:
         order = _spread(len(names), rng.permutation(max(APART * len(names) + 1, len(hinges))))
+    for path in paths:
+        order = _outward(order, [hinges.index(x) for x in path if x in hinges])
     bodies = [names[k] if k < len(names) else f"body {k}" for k in order]
     for k, name in enumerate(bodies):
         nearest = k - 1 if large or Condition.SERIAL in conditions else max(0, k - 2)
@@ -194,20 +209,31 @@ def _spread(named: int, order: np.ndarray) -> np.ndarray:
     return np.array(others)
 
 
-def _names(expressions: Sequence[Node]) -> tuple[list[str], list[str]]:
-    """The frames and the joints that expressions name."""
+def _outward(order: np.ndarray, path: Sequence[int]) -> np.ndarray:
+    """An order of bodies in which those of a path come one after the other."""
+    places = np.flatnonzero(np.isin(order, path))
+    moved = order.copy()
+    moved[places] = path
+    return moved
+
+
+def _names(expressions: Sequence[Node]) -> tuple[list[str], list[str], int]:
+    """The frames and the joints that expressions name, and how many bodies their numbers need."""
     frames: list[str] = []
     hinges: list[str] = []
+    most = 0
     for letter in letters_of(expressions):
         for x in letter.arguments:
             if isinstance(x, Point):
                 frames.append(x.frame)
             elif isinstance(x, str):
                 (frames if _is_at_points(letter) else hinges).append(x)
-    return list(dict.fromkeys(frames)), list(dict.fromkeys(hinges))
+            elif letter.record.selects and isinstance(x, int):
+                most = max(most, x + 1, -x)
+    return list(dict.fromkeys(frames)), list(dict.fromkeys(hinges)), most
 
 
-def _offends(kind: Maker, conditions: Collection[Condition]) -> bool:
+def _offends(kind: Maker, conditions: Collection[Requirement]) -> bool:
     """Whether a joint of this kind breaks a condition."""
     made = kind(np.random.default_rng(0))
     q = list(made.neutral())
