@@ -36,11 +36,11 @@ TEXT = f"""\
 Equations in their plain definitions, and what `pp.derive` makes of them; of {MANY} states, \
 microseconds per state. {READS}: the line evaluated by NumPy on the dense matrices of its letters, \
 which are made before the clock runs. {TYPED}: the same line by `pp.compile`, which knows inverses \
-of mass matrices by itself. {DERIVED}: what was derived, by `pp.compile`. A dash where it has no \
-O(N) algorithm for them. Both are called as NumPy functions, `.gufunc`. In parentheses how \
-many times as long as `{DERIVED}`. flops: of one state, as typed and as derived. `two arms` is \
-their effective inertia where they hold one object, `closed chain` the accelerations of a chain of \
-which two points are held by equations.
+of mass matrices by itself. {DERIVED}: what was derived for the machine, by `pp.compile`. A dash \
+where it has no O(N) algorithm for them. Both are called as NumPy functions, `.gufunc`. In \
+parentheses how many times as long as `{DERIVED}`. flops: of one state, as typed and as derived. \
+`two arms` is their effective inertia where they hold one object, `closed chain` the accelerations \
+of a chain of which two points are held by equations.
 """
 
 
@@ -82,7 +82,8 @@ def measure_derivations(plan: Plan) -> Iterator[Gain]:
 def measure_derivation(name: str, model: pp.Model, case: str, seconds: float) -> Gain:
     """All ways side by side, once they agree."""
     typed, states = CASES[case](model), states_of(model, MANY)
-    functions = {TYPED: compiled(model, typed), DERIVED: compiled(model, pp.derive(typed).result)}
+    derived = pp.derive(typed, model=model).result
+    functions = {TYPED: compiled(model, typed), DERIVED: compiled(model, derived)}
     runs: dict[str, Callable[[], np.ndarray]] = {}
     for way, function in functions.items():
         if function is not None:

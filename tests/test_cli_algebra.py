@@ -318,7 +318,10 @@ WRONG = {
     "no bound": (["derive", "M", "--bound", "0"], "expected a whole number above 0, got 0"),
     "no LaTeX": (["derive", "M", "--latex", "a.txt"], "unknown suffix '.txt'"),
     "no folder": (["derive", "M", "--latex", "no/a.tex"], "there is no directory 'no'"),
-    "model without check": (["derive", "M", "--model", "puma560"], "add --check"),
+    "condition that is not met": (
+        ["derive", "M", "--model", "spacecraft", "--assume", "serial chains"],
+        "does not meet 'serial chains'",
+    ),
     "base without model": (["derive", "M", "--base", "free"], "are for a file of --model"),
     "no machine": (["derive", "M", "--check", "--model", "pumma560"], "did you mean 'puma560'"),
     "no such point": (

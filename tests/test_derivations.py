@@ -1,5 +1,7 @@
 """`pp.derive`: the derivations of the papers, found by itself; costs, conditions, refusals."""
 
+import functools
+
 import numpy as np
 import pytest
 from derivations import (
@@ -20,6 +22,8 @@ from derivations import (
 )
 
 import phipsi as pp
+from benchmarks.derivation_cases import CASES as TIMED
+from benchmarks.robots import Robot
 from phipsi.algebra.rewriting.normal import are_equal
 from phipsi.algebra.spaces import BODY, JOINT, SCALAR
 from phipsi.algebra.walk import letters_of
@@ -140,6 +144,67 @@ def _compiled(trial, expression):
     if "points" in function.inputs:
         given["points"] = trial.points
     return function(*trial.state, **given)
+
+
+# -- for a machine -------------------------------------------------------------------------
+
+LARGE = "chain of 50"
+ROBOTS = {
+    "UR5": lambda: Robot("ur5", 1).model,
+    "Puma": functools.cache(pp.examples.puma560),
+    LARGE: functools.cache(lambda: pp.chain(50)),
+    "spacecraft": functools.cache(pp.examples.spacecraft),
+}
+
+
+VECTORS = ("Mass^-1 J* f", "phi* H* Mass^-1 T", "Mass^-1 (T - C - J* f)")  # compiled in a second
+LINES = [(robot, name) for robot in ROBOTS for name in TIMED if robot != LARGE or name in VECTORS]
+
+
+def flops_of(model, expression, **options):
+    return pp.compile(model, expression, backend="llvm", **options).info().flops
+
+
+@pytest.mark.parametrize(("robot", "name"), LINES)
+def test_a_line_that_is_derived_for_a_machine_compiles_to_no_more_flops(robot, name):
+    """Straight code, counted by `info()`."""
+    robot = ROBOTS[robot]()
+    typed = TIMED[name](robot)
+    found = pp.derive(typed, model=robot, bound=30)
+    assert flops_of(robot, found.result) <= flops_of(robot, typed)
+    assert found.steps and not set(unmet(robot, found.conditions))
+
+
+def test_a_derived_line_runs_the_program_of_the_typed_one():
+    """The same loops, statement by statement: where times differ, the code does not."""
+    robot = ROBOTS[LARGE]()
+    typed = TIMED["Mass^-1 J* f"](robot)
+    lines = typed, pp.derive(typed).result, pp.derive(typed, model=robot).result
+    one, *others = (pp.compile(robot, x, backend="llvm").program.loops for x in lines)
+    assert all(x == one for x in others)
+
+
+def test_what_is_cheapest_differs_from_machine_to_machine():
+    """FD3 on a chain, FD4 on a tree that floats."""
+    typed = Mass.inv @ (T - C)
+    chain, tree = pp.chain(10), pp.examples.spacecraft()
+    found = {x: pp.derive(typed, model=x, bound=30).result for x in (chain, tree)}
+    flops = {(x.name, y.name): flops_of(x, found[y], rewrite=False) for x in found for y in found}
+    assert flops[chain.name, chain.name] < flops[chain.name, tree.name]
+    assert flops[tree.name, tree.name] < flops[tree.name, chain.name]
+
+
+def test_a_machine_grants_what_it_meets_and_nothing_else():
+    """Rotors are assumed away where an expression hides none; not for a machine that has some."""
+    assert pp.derive(MASS.inv @ T).conditions == (pp.Condition.NO_ROTORS,)
+    found = pp.derive(MASS.inv @ T, model=pp.examples.puma560())
+    assert not found.conditions and found.check(pp.examples.puma560()).ok
+    bare = pp.derive(tau_bar @ P @ tau_bar.T, model=pp.chain(3))
+    assert bare.conditions == (pp.Condition.NO_ROTORS,)
+    with pytest.raises(pp.InputError, match="'Puma 560' does not meet 'no rotor inertia'"):
+        pp.derive(MASS.inv @ T, model=pp.examples.puma560(), assume="no rotor inertia")
+    with pytest.raises(pp.InputError, match="model: expected a Model, got str"):
+        pp.derive(MASS.inv @ T, model="puma560")
 
 
 # -- an operator and its inverse -----------------------------------------------------------

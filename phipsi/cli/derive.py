@@ -51,7 +51,8 @@ def derive(
         expression: in the papers' letters, in quotation marks: "inv(H phi M phi' H')".
         check: hold every step against dense matrices, on random machines or on --model.
         latex: write the derivation as a document, a .tex file.
-        model: a file, or a machine of phipsi's own, on which --check looks.
+        model: a file, or a machine of phipsi's own, for which the cheapest form is chosen; --check
+            looks there.
         reading: of that file.
         to: derive this expression, cheaper or not.
         notation: of one paper, in which expressions are read and shown: 000 to 003, 004-I, 004-II.
@@ -63,8 +64,6 @@ def derive(
     """
     if latex is not None:
         checked_place(latex, [".tex"])
-    if model is not None and not check:
-        raise InputError(f"--model {model} is where steps are checked; add --check")
     if model is None and reading != AS_WRITTEN:
         raise InputError("--base, --mimic, --strict and --packages are for a file of --model")
     machine = None if model is None else read_machine(model, reading)
@@ -75,7 +74,15 @@ def derive(
     most = BOUND if bound is None else bound
     with working("searching"):
         node, goal = parse(expression, notation=notation), to and parse(to, notation=notation)
-        found = derived(node, to=goal, using=using, without=without, assume=assume, bound=most)
+        found = derived(
+            node,
+            to=goal,
+            using=using,
+            without=without,
+            assume=assume,
+            model=machine,
+            bound=most,
+        )
     with working("checking every step"):
         checked = found.check(machine) if check else None
     if json:

@@ -75,14 +75,19 @@ def find_candidates(typed: Node, facts: Facts, bound: int = BOUND) -> tuple[Node
         found = [start]
         if bound and len(canonical(start).terms) <= MOST_WORDS:
             search = Search(start, ways_for((start,), facts.conditions), price, within_reach)
-            while not (search.is_done or search.is_spent(bound) or search.words >= MOST_MADE):
-                search.look_at_next()
-            found = [*(x.node for x in find_near(search)), start]
+            found = [*(x.node for x in search_briefly(search, bound)), start]
     except PhipsiError:  # too long, or of no meaning: the lowering tells
         return ()
     except RecursionError:  # nested too deeply; the lowering tells
         return ()
     return tuple(x for x in dict.fromkeys(found) if x != typed and _has_guards(x, facts, guards))
+
+
+def search_briefly(search: Search, bound: int = BOUND) -> list[Found]:
+    """What a search for `compile` finds, which has to be fast."""
+    while not (search.is_done or search.is_spent(bound) or search.words >= MOST_MADE):
+        search.look_at_next()
+    return find_near(search)
 
 
 def find_near(search: Search) -> list[Found]:
@@ -280,13 +285,14 @@ def choose(
             return best
 
 
-def choose_found(search: Search, meter: Meter) -> Found:
+def choose_found(search: Search, meter: Meter, others: Sequence[Found] = ()) -> Found:
     """Of what a search has found, what costs least once it is counted.
 
-    An inverse that the lowering would resolve is no result where one without it was found.
+    An inverse that the lowering would resolve is no result where one without it was found,
+    unless it is among the others: these are counted first, whatever they are.
     """
     solved = (x for x in find_near(search) if x.price.inverses <= search.best.price.inverses)
-    near: dict[tuple[Node, ...], Found] = {(x.node,): x for x in (search.best, *solved)}
+    near: dict[tuple[Node, ...], Found] = {(x.node,): x for x in (search.best, *others, *solved)}
     return near[_least((search.best.node,), near, meter)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -39,8 +39,11 @@ from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
 from phipsi.errors import InputError, SpaceError
 from phipsi.explain.deriving.derivation import Derivation, Step
-from phipsi.lowering.rewrite import Meter, choose_found
+from phipsi.lowering.conditions import facts_of, unmet
+from phipsi.lowering.rewrite import BOUND as BRIEF
+from phipsi.lowering.rewrite import Meter, choose_found, search_briefly
 from phipsi.model.examples import puma560
+from phipsi.model.model import Model
 
 BOUND = 200  # expressions that are rewritten
 WIDE = 8  # one of so many is rewritten by every way, where the usual ones do not reach a goal
@@ -56,6 +59,7 @@ def derive(
     using: str | Sequence[str] = (),
     without: str | Sequence[str] = (),
     assume: Requirement | str | Sequence[Requirement | str] = (),
+    model: Model | None = None,
     bound: int = BOUND,
     symbols: Symbols = (),
     notation: str | None = None,
@@ -75,6 +79,10 @@ def derive(
         without: names of identities that must not be used.
         assume: conditions that may be taken for granted, such as "serial chains". "no rotor
             inertia" is, where neither Jm nor an articulated letter is in the expression.
+        model: the machine that the result is for. What it meets is taken for granted, and of
+            results that are near each other the one is taken that costs it least, counted as
+            `pp.compile` counts: compiled for it, the result costs no more than the expression.
+            Without a machine, they are counted in loops on a Puma 560.
         bound: how many expressions are rewritten at most, from either end where there is a goal.
         symbols: your own letters in texts, as for `pp.parse`.
         notation: of the paper in which texts are read, as for `pp.parse`.
@@ -85,7 +93,8 @@ def derive(
         and `.check()`, which holds every step against its dense meaning.
 
     Raises:
-        InputError: for unknown names, and for what is no expression.
+        InputError: for unknown names, for what is no expression, and for conditions that the
+            machine does not meet.
 
     >>> import phipsi as pp
     >>> from phipsi.operators import J, Mass
@@ -104,9 +113,11 @@ def derive(
         raise InputError(f"bound: expected a whole number above 0, got {bound!r}")
     if goal is not None:
         _check_spaces(start, goal)
-    granted = {*_conditions(assume), *_implied(start, goal), Condition.LINK_AXES}
+    assumed = _conditions(assume)
+    known = _implied(start, goal) if model is None else _met_by(model, assumed)
+    granted = {*assumed, *known, Condition.LINK_AXES}
     try:
-        return _derived(start, goal, _Task(wanted, barred, granted, bound))
+        return _derived(start, goal, _Task(wanted, barred, granted, bound, model))
     except RecursionError:
         raise InputError(
             "derive: the expression is nested too deeply; derive its parts one by one"
@@ -275,12 +286,14 @@ class _Task(NamedTuple):
     barred: frozenset[str]
     granted: Collection[Requirement]
     bound: int
+    model: Model | None = None
 
 
 def _downhill(search: Search, opening: _Opening, before: Price, task: _Task) -> _Way:
     """Steps to the cheapest expression, by what is wanted."""
+    early = search_briefly(search, min(BRIEF, task.bound)) if task.model is not None else []
     exhausted = search.run(task.bound)
-    best = _cheapest(search)
+    best = _cheapest(search, opening, early, task.model)
     unused = sorted(search.wanted - best.used)
     left_out = set(search.left_out)
     if any(leaves_letters_alone(x, task.granted) for x in (opening.end, best.node)):
@@ -289,7 +302,8 @@ def _downhill(search: Search, opening: _Opening, before: Price, task: _Task) -> 
     way = _Way((), best.node, exhausted, "", left_out, search.looked_at)
     if unused:
         return way._replace(missing=f"a result by {unused[0]!r}")
-    if not (search.wanted or best.price < before):
+    is_counted = task.model is not None and best.before is not None
+    if not (search.wanted or best.price < before or is_counted):
         return way
     return way._replace(steps=(*opening.steps, *_steps(best, opening.end)))
 
@@ -401,6 +415,16 @@ def _conditions(given: Requirement | str | Sequence[Requirement | str]) -> list[
         raise InputError(f"assume: {error}") from None
 
 
+def _met_by(model: Model, assumed: Sequence[Requirement]) -> Collection[Condition]:
+    """The conditions that a machine meets; InputError where it does not meet what is assumed."""
+    if not isinstance(model, Model):
+        raise InputError(f"model: expected a Model, got {type(model).__name__}")
+    broken = unmet(model, assumed)
+    if broken:
+        raise InputError(f"assume: {model.name!r} does not meet {', '.join(map(str, broken))!r}")
+    return facts_of(model).conditions
+
+
 def _implied(expression: Node, goal: Node | None) -> list[Condition]:
     """An expression in which no rotor can hide is about a machine that has none.
 
@@ -441,12 +465,20 @@ def _definition(letter: Symbol) -> tuple[str, Equation]:
 # -- after the search --------------------------------------------------------------------
 
 
-def _cheapest(search: Search) -> Found:
+def _cheapest(
+    search: Search, opening: _Opening, early: Sequence[Found], model: Model | None
+) -> Found:
     """The best of the search; where others are near, by what their programs cost on a robot.
 
-    It is chosen as `compile` chooses for its machine.
+    For a machine it is chosen as `compile` chooses, and among what `compile` finds: the normal
+    form, and what the search had found early on.
     """
     best = search.best
+    if model is not None:
+        lower = partial(make_program, plain=not model.has_mimics)
+        first = best.way[0]
+        others = [x for x in (*early, first) if search.wanted <= x.used]
+        return choose_found(search, Meter((opening.start,), model, lower), others)
     if best.price.inverses:
         return best
     return choose_found(search, Meter((best.node,), puma560(), make_program, limit=None))
