@@ -39,6 +39,7 @@ from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
 from phipsi.errors import InputError, SpaceError
 from phipsi.explain.deriving.derivation import Derivation, Step
+from phipsi.explain.deriving.shorten import shorten
 from phipsi.lowering.conditions import facts_of, unmet
 from phipsi.lowering.rewrite import BOUND as BRIEF
 from phipsi.lowering.rewrite import Meter, choose_found, search_briefly
@@ -149,9 +150,19 @@ def _derived(start: Node, goal: Node | None, task: _Task) -> Derivation:
     )
 
 
-def _searched(start: Node, goal: Node | None, task: _Task) -> _Way:
-    """The steps of a search, to a goal or to the cheapest expression."""
-    kept = _shorthands_of(IDENTITIES[name] for name in task.wanted)
+def _searched(
+    start: Node,
+    goal: Node | None,
+    task: _Task,
+    folded: Collection[Node] = (),
+    is_wide: bool = True,
+) -> _Way:
+    """The steps of a search, to a goal or to the cheapest expression.
+
+    Shorthands are unfolded, but those of identities that are wanted, and those of `folded`.
+    """
+    wanted = [IDENTITIES[name] for name in task.wanted]
+    kept = _shorthands_of(x for one in wanted for x in (one.left, one.right)) | set(folded)
     opening = _Opening(start, task.barred, kept)
     closing = None if goal is None else _Opening(goal, task.barred, kept)
     ends = (opening.end,) if closing is None else (opening.end, closing.end)
@@ -159,38 +170,59 @@ def _searched(start: Node, goal: Node | None, task: _Task) -> _Way:
     search = Search(opening.end, ways, price, within_reach, task.wanted)
     if closing is None:
         return _downhill(search, opening, price(start), task)
-    return _towards(search, opening, closing, task)
+    return _towards(search, opening, closing, task, is_wide)
 
 
 Context = tuple[Node, Node, Callable[[Node], Node]]  # both parts, and what puts them in place
 
 
 def _reached(start: Node, goal: Node, task: _Task) -> _Way:
-    """Steps to a goal.
+    """Steps to a goal: by what both ends do not share, then by all of both.
 
-    A + C = B + C where A = B, so terms that both have wait outside. U A x = U B x where A = B,
-    too, but not only there: factors that both have are set aside where the whole was too much.
+    U A x = U B x where A = B, but not only there: factors that both have are set aside once
+    more, and looked at for longer, where the whole was too much.
     """
-    apart = _reached_inside(_shared_terms(start, goal), goal, task)
-    if apart is not None and not apart.missing:
-        return apart
+    looked_at = 0
+    for way in _reached_apart(start, goal, task):
+        looked_at += way.looked_at
+        if not way.missing:
+            return way._replace(looked_at=looked_at)
     way = _searched(start, goal, task)
-    if way.missing:
-        inside = _reached_inside(_shared_factors(start, goal), goal, task)
-        if inside is not None:
-            looked_at = way.looked_at + inside.looked_at
-            way = (way if inside.missing else inside)._replace(looked_at=looked_at)
-    if apart is not None:
-        way = way._replace(looked_at=way.looked_at + apart.looked_at)
-    return way
+    looked_at += way.looked_at
+    context = _shared_factors(start, goal)
+    if way.missing and context is not None:
+        inside = _put(context, goal, _reached(*context[:2], task))
+        looked_at += inside.looked_at
+        way = way if inside.missing else inside
+    return way._replace(looked_at=looked_at)
 
 
-def _reached_inside(context: Context | None, goal: Node, task: _Task) -> _Way | None:
-    """Steps between the parts of a context, told of the whole; None where there is none."""
-    if context is None:
-        return None
-    inner, aim, put = context
-    way = _reached(inner, aim, task)
+def _reached_apart(start: Node, goal: Node, task: _Task) -> Iterator[_Way]:
+    """Steps that leave alone what both ends have, by one attempt after the other.
+
+    A + C = B + C where A = B, so terms that both have wait outside. Shorthands that both have
+    stay folded, outside where they are of common factors, or inside.
+    """
+    terms = _shared_terms(start, goal)
+    if terms is not None:
+        yield _put(terms, goal, _reached(*terms[:2], task))
+    if not _shared_shorthands(start, goal):
+        return
+    brief = task._replace(bound=max(1, task.bound // WIDE))
+    for context in (_shared_factors(start, goal), (start, goal, lambda x: x)):
+        if context is not None:
+            inner, aim, _ = context
+            folded = _shared_shorthands(inner, aim)
+            yield _put(context, goal, _searched(inner, aim, brief, folded, is_wide=False))
+
+
+def _shared_shorthands(one: Node, other: Node) -> frozenset[Node]:
+    return _shorthands_of((one,)) & _shorthands_of((other,))
+
+
+def _put(context: Context, goal: Node, way: _Way) -> _Way:
+    """Steps between the parts of a context, told of the whole."""
+    put = context[2]
     steps = (Step(put(x.before), put(x.after), x.name, x.identity) for x in way.steps)
     return way._replace(steps=tuple(steps), end=goal)
 
@@ -218,7 +250,8 @@ def _shared_factors(start: Node, goal: Node) -> Context | None:
     most = min(len(one), len(other)) - 1
     first = next((i for i in range(most) if one[i] != other[i]), most)
     last = next((i for i in range(most - first) if one[-1 - i] != other[-1 - i]), most - first)
-    if scalars != others or (first + last == 0 and n == 1 and not scalars):
+    is_bare = first + last == 0 and n == 1 and not scalars
+    if scalars != others or is_bare or n == 0:
         return None
     before, after = one[:first], one[len(one) - last :]
     inner, aim = (reduce(compose, x[first : len(x) - last]) for x in (one, other))
@@ -262,10 +295,9 @@ def _by_axioms(one: Node, other: Node) -> tuple[Step, ...]:
     return (Step(one, other, name if name != GATHERED else "the same, multiplied out"),)
 
 
-def _shorthands_of(equations: Iterable[Equation]) -> frozenset[Node]:
-    """Shorthands that stand in equations: what is wanted must find them."""
-    sides = [x for equation in equations for x in (equation.left, equation.right)]
-    return frozenset(x for side in sides for x in letters_in(side) if is_shorthand(x))
+def _shorthands_of(nodes: Iterable[Node]) -> frozenset[Node]:
+    """Letters of expressions that are only short for what they are made of."""
+    return frozenset(x for node in nodes for x in letters_in(node) if is_shorthand(x))
 
 
 class _Way(NamedTuple):
@@ -305,21 +337,25 @@ def _downhill(search: Search, opening: _Opening, before: Price, task: _Task) -> 
     is_counted = task.model is not None and best.before is not None
     if not (search.wanted or best.price < before or is_counted):
         return way
-    return way._replace(steps=(*opening.steps, *_steps(best, opening.end)))
+    steps = (*opening.steps, *_steps(best, opening.end))
+    return way._replace(steps=_shortened(steps, (opening.end,), task))
 
 
-def _towards(search: Search, opening: _Opening, closing: _Opening, task: _Task) -> _Way:
+def _towards(
+    search: Search, opening: _Opening, closing: _Opening, task: _Task, is_wide: bool
+) -> _Way:
     """Steps to a goal: from both ends, to an expression that both lead to.
 
-    First by the usual ways, among what is not much dearer. Where that does not lead there, by
-    every way that is known, at any price: by equations that stand alone, then by all.
+    First by the usual ways, among what is not much dearer. Where that does not lead there, a
+    wide search goes by every way that is known, at any price: by equations that stand alone,
+    then by all.
     """
     wide = max(1, task.bound // WIDE)
     forth, home = [search], [Search(closing.end, search.ways, price, within_reach)]
     meeting = _met(forth, home, max(1, task.bound - 2 * wide))
-    for derived in (False, True):
+    ends = opening.end, closing.end
+    for derived in (False, True) if is_wide else ():
         if meeting is None:
-            ends = opening.end, closing.end
             ways = every_way_for(ends, task.granted, task.barred, derived)
             forth.append(Search(ends[0], ways, price, _at_any_price, task.wanted, every=True))
             home.append(Search(ends[1], ways, price, _at_any_price, every=True))
@@ -334,7 +370,13 @@ def _towards(search: Search, opening: _Opening, closing: _Opening, task: _Task) 
     bridge = _bridge(there.node, here.node)
     homeward = (*closing.steps, *_steps(here, closing.end))
     steps = (*opening.steps, *_steps(there, opening.end), *bridge, *_reversed(homeward))
-    return _Way(steps, closing.start, True, looked_at=looked_at)
+    return _Way(_shortened(steps, ends, task), closing.start, True, looked_at=looked_at)
+
+
+def _shortened(steps: Sequence[Step], ends: Sequence[Node], task: _Task) -> tuple[Step, ...]:
+    """Without detours, by equations that stand alone; what is wanted stays."""
+    shorter = shorten(steps, every_way_for(ends, task.granted, task.barred, derived=False))
+    return shorter if task.wanted <= {step.name for step in shorter} else tuple(steps)
 
 
 def _of_searches(searches: Sequence[Search], task: _Task) -> set[str]:
