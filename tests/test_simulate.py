@@ -17,8 +17,8 @@ from refusals_of_simulations import refusal
 
 import phipsi as pp
 from phipsi import joints
+from phipsi import progress as progress_bars
 from phipsi.simulate import fixed
-from phipsi.simulate import progress as progress_bars
 from phipsi.simulate.control import GravityCompensation
 from phipsi.simulate.stepping import Stepper
 

@@ -72,17 +72,16 @@ def derive(
     from phipsi.explain.deriving.derive import derive as derived
 
     most = BOUND if bound is None else bound
-    with working("searching"):
-        node, goal = parse(expression, notation=notation), to and parse(to, notation=notation)
-        found = derived(
-            node,
-            to=goal,
-            using=using,
-            without=without,
-            assume=assume,
-            model=machine,
-            bound=most,
-        )
+    node, goal = parse(expression, notation=notation), to and parse(to, notation=notation)
+    found = derived(
+        node,
+        to=goal,
+        using=using,
+        without=without,
+        assume=assume,
+        model=machine,
+        bound=most,
+    )
     with working("checking every step"):
         checked = found.check(machine) if check else None
     if json:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phipsi.errors import InputError, SolveError
+from phipsi.progress import Progress
 from phipsi.simulate.arrays import ArrayStepper, joint_of
 from phipsi.simulate.integrators import DOPRI
-from phipsi.simulate.progress import Progress
 from phipsi.simulate.setup import Setup, ask, kept_steps
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from phipsi.progress import Progress
 from phipsi.simulate.arrays import RUNAWAY, ArrayStepper
-from phipsi.simulate.progress import Progress
 from phipsi.simulate.setup import Setup, ask, kept_count
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from phipsi.algebra.node import Node
 from phipsi.dynamics.loops import check_open
 from phipsi.errors import InputError
 from phipsi.model.model import Model
+from phipsi.progress import Progress
 from phipsi.simulate.adaptive import AdaptiveRun
 from phipsi.simulate.fixed import Run
 from phipsi.simulate.methods import FIXED
-from phipsi.simulate.progress import Progress
 from phipsi.simulate.setup import Setup, check_count, kept_steps, make_setup, steps_of
 from phipsi.simulate.trajectory import Trajectory
 
@@ -98,7 +98,7 @@ def simulate(
     check_open(model, "simulate")
     how = losses, limits, backend, threads, out
     asked = make_setup(model, q0, v0, control, integrator, h, steps, *how)
-    bar = Progress(steps * h, progress)
+    bar = _bar(steps * h, progress)
     if asked.method.name in FIXED:
         run: Run | AdaptiveRun = Run(asked, every, bar)
     else:
@@ -173,8 +173,18 @@ def rollout(
     check_open(model, "rollout")
     how = losses, limits, backend, threads, out
     asked = make_setup(model, q0, v0, tau, integrator, dt, steps, *how)
-    run = Run(asked, every, Progress(steps * asked.h, progress))
+    run = Run(asked, every, _bar(steps * asked.h, progress))
     return _trajectory(asked, run, every, run.go(), False)
+
+
+def _bar(duration: float, show: bool | None) -> Progress:
+    """Simulated time, and its speed over real time."""
+
+    def speed(simulated: float, seconds: float) -> str:
+        return f"{simulated / seconds:,.3g} x real time"
+
+    done = "{task.completed:.2f} of {task.total:.2f} s"
+    return Progress(duration, "simulating", done, speed, show)
 
 
 def _trajectory(

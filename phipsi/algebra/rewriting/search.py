@@ -84,6 +84,7 @@ class Search:
         within_reach: whether an expression of one price may lead to one cheaper than another.
         wanted: names of equations without which nothing counts as found.
         every: whether rules are tried, too, that apply again to what they make.
+        told: called whenever an expression is rewritten.
 
     `left_out` has what was not looked at though the bound would have allowed it, in words.
     """
@@ -94,6 +95,7 @@ class Search:
     within_reach: Reach
     wanted: frozenset[str] = frozenset()
     every: bool = False
+    told: Callable[[], None] | None = None
     looked_at: int = field(default=0, init=False)
     words: int = field(default=0, init=False)  # of all expressions that were made
     seen: dict[Any, Found] = field(default_factory=dict, init=False)
@@ -157,6 +159,8 @@ class Search:
             self.left_out.add(MUCH_DEARER)
             return
         self.looked_at += 1
+        if self.told is not None:
+            self.told()
         if stage < SINGLE:
             self._push(stage + 1, found)
         passed = {key_of(x.node) for x in found.way}

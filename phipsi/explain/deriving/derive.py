@@ -41,10 +41,12 @@ from phipsi.errors import InputError, SpaceError
 from phipsi.explain.deriving.derivation import Derivation, Step
 from phipsi.explain.deriving.shorten import shorten
 from phipsi.lowering.conditions import facts_of, unmet
+from phipsi.lowering.program import Program
 from phipsi.lowering.rewrite import BOUND as BRIEF
 from phipsi.lowering.rewrite import Meter, choose_found, search_briefly
 from phipsi.model.examples import puma560
 from phipsi.model.model import Model
+from phipsi.progress import Progress
 
 BOUND = 200  # expressions that are rewritten
 WIDE = 8  # one of so many is rewritten by every way, where the usual ones do not reach a goal
@@ -62,6 +64,7 @@ def derive(
     assume: Requirement | str | Sequence[Requirement | str] = (),
     model: Model | None = None,
     bound: int = BOUND,
+    progress: bool | None = None,
     symbols: Symbols = (),
     notation: str | None = None,
     alphabet: str | None = None,
@@ -85,6 +88,8 @@ def derive(
             `pp.compile` counts: compiled for it, the result costs no more than the expression.
             Without a machine, they are counted in loops on a Puma 560.
         bound: how many expressions are rewritten at most, from either end where there is a goal.
+        progress: whether to show how many expressions were looked at; None: on a terminal, if
+            it takes longer than a moment.
         symbols: your own letters in texts, as for `pp.parse`.
         notation: of the paper in which texts are read, as for `pp.parse`.
         alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
@@ -118,7 +123,8 @@ def derive(
     known = _implied(start, goal) if model is None else _met_by(model, assumed)
     granted = {*assumed, *known, Condition.LINK_AXES}
     try:
-        return _derived(start, goal, _Task(wanted, barred, granted, bound, model))
+        with _Watch(progress) as watch:
+            return _derived(start, goal, _Task(wanted, barred, granted, bound, watch, model))
     except RecursionError:
         raise InputError(
             "derive: the expression is nested too deeply; derive its parts one by one"
@@ -167,7 +173,8 @@ def _searched(
     closing = None if goal is None else _Opening(goal, task.barred, kept)
     ends = (opening.end,) if closing is None else (opening.end, closing.end)
     ways = ways_for(ends, task.granted, task.wanted, task.barred, kept)
-    search = Search(opening.end, ways, price, within_reach, task.wanted)
+    tick = task.watch.tick
+    search = Search(opening.end, ways, price, within_reach, task.wanted, told=tick)
     if closing is None:
         return _downhill(search, opening, price(start), task)
     return _towards(search, opening, closing, task, is_wide)
@@ -311,6 +318,24 @@ class _Way(NamedTuple):
     looked_at: int = 0
 
 
+class _Watch(Progress):
+    """How many expressions were looked at, in all searches; nobody knows how many it will be."""
+
+    def __init__(self, show: bool | None):
+        super().__init__(None, "deriving", "{task.completed:,.0f} expressions looked at", show=show)
+        self.looked_at = 0
+
+    def tick(self) -> None:
+        """One more was looked at."""
+        self.looked_at += 1
+        self.at(self.looked_at)
+
+    def lower(self, plain: bool, expressions: tuple[Node, ...]) -> Program:
+        """The program of what is counted, which takes a while as well."""
+        self.at(self.looked_at)
+        return make_program(expressions, plain)
+
+
 class _Task(NamedTuple):
     """What is asked of a search."""
 
@@ -318,6 +343,7 @@ class _Task(NamedTuple):
     barred: frozenset[str]
     granted: Collection[Requirement]
     bound: int
+    watch: _Watch
     model: Model | None = None
 
 
@@ -325,7 +351,7 @@ def _downhill(search: Search, opening: _Opening, before: Price, task: _Task) -> 
     """Steps to the cheapest expression, by what is wanted."""
     early = search_briefly(search, min(BRIEF, task.bound)) if task.model is not None else []
     exhausted = search.run(task.bound)
-    best = _cheapest(search, opening, early, task.model)
+    best = _cheapest(search, opening, early, task)
     unused = sorted(search.wanted - best.used)
     left_out = set(search.left_out)
     if any(leaves_letters_alone(x, task.granted) for x in (opening.end, best.node)):
@@ -351,14 +377,16 @@ def _towards(
     then by all.
     """
     wide = max(1, task.bound // WIDE)
-    forth, home = [search], [Search(closing.end, search.ways, price, within_reach)]
+    tick = task.watch.tick
+    forth, home = [search], [Search(closing.end, search.ways, price, within_reach, told=tick)]
     meeting = _met(forth, home, max(1, task.bound - 2 * wide))
     ends = opening.end, closing.end
     for derived in (False, True) if is_wide else ():
         if meeting is None:
             ways = every_way_for(ends, task.granted, task.barred, derived)
-            forth.append(Search(ends[0], ways, price, _at_any_price, task.wanted, every=True))
-            home.append(Search(ends[1], ways, price, _at_any_price, every=True))
+            every = partial(Search, ways=ways, price=price, within_reach=_at_any_price, every=True)
+            forth.append(every(ends[0], wanted=task.wanted, told=tick))
+            home.append(every(ends[1], told=tick))
             meeting = _met(forth, home, wide)
     searches = [*forth, *home]
     looked_at = sum(x.looked_at for x in searches)
@@ -507,23 +535,22 @@ def _definition(letter: Symbol) -> tuple[str, Equation]:
 # -- after the search --------------------------------------------------------------------
 
 
-def _cheapest(
-    search: Search, opening: _Opening, early: Sequence[Found], model: Model | None
-) -> Found:
+def _cheapest(search: Search, opening: _Opening, early: Sequence[Found], task: _Task) -> Found:
     """The best of the search; where others are near, by what their programs cost on a robot.
 
     For a machine it is chosen as `compile` chooses, and among what `compile` finds: the normal
     form, and what the search had found early on.
     """
-    best = search.best
+    best, model = search.best, task.model
     if model is not None:
-        lower = partial(make_program, plain=not model.has_mimics)
+        lower = partial(task.watch.lower, not model.has_mimics)
         first = best.way[0]
         others = [x for x in (*early, first) if search.wanted <= x.used]
         return choose_found(search, Meter((opening.start,), model, lower), others)
     if best.price.inverses:
         return best
-    return choose_found(search, Meter((best.node,), puma560(), make_program, limit=None))
+    lower = partial(task.watch.lower, True)
+    return choose_found(search, Meter((best.node,), puma560(), lower, limit=None))
 
 
 def _steps(best: Found, start: Node) -> Iterator[Step]:

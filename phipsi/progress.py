@@ -1,4 +1,4 @@
-"""How far a simulation is: a bar with simulated time, speed over real time, time to go.
+"""How far long work is: a bar with what is done, how fast, and the time to go.
 
 On a terminal only, and only for what takes a while.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 PATIENCE = 0.5  # seconds before anything is shown
 OFTEN = 0.1  # seconds from one look to the next
@@ -19,25 +20,38 @@ def _is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
+def _tell_nothing(done: float, seconds: float) -> str:
+    return ""
+
+
 class Progress:
     """Told how far it is.
 
     Args:
-        duration: simulated seconds in all.
+        total: of the work, in the unit of `done`; None where nobody knows.
+        what: is done, in a word.
+        done: how much of it is, as a format of rich: "{task.completed} of {task.total}".
+        speed: of work that was done in so many seconds, in words.
         show: True to show a bar, False for none; None to decide by whether standard error is
             a terminal.
-        what: is simulated.
     """
 
-    def __init__(self, duration: float, show: bool | None = None, what: str = "simulating"):
-        self.duration, self.what = duration, what
+    def __init__(
+        self,
+        total: float | None,
+        what: str,
+        done: str,
+        speed: Callable[[float, float], str] = _tell_nothing,
+        show: bool | None = None,
+    ):
+        self.total, self.what, self.done, self.speed = total, what, done, speed
         self._show = _is_terminal() if show is None else bool(show)
         self._anywhere = True if show else None
         self._bar: Any = None
         self._task: Any = None
         self._start = self._last = 0.0
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         self._start = self._last = time.perf_counter()
         return self
 
@@ -51,34 +65,34 @@ class Progress:
             self._bar.stop()
             self._bar = None
 
-    def at(self, simulated: float) -> None:
-        """So much time has been simulated."""
+    def at(self, done: float) -> None:
+        """So much has been done."""
         if not self._show:
             return
         now = time.perf_counter()
-        if now - self._last < OFTEN and simulated < self.duration:
+        if now - self._last < OFTEN and (self.total is None or done < self.total):
             return
         self._last = now
         if self._bar is None:
             if now - self._start < PATIENCE:
                 return
             self._open()
-        speed = simulated / (now - self._start)
-        self._bar.update(self._task, completed=simulated, speed=f"{speed:,.3g} x real time")
+        speed = self.speed(done, now - self._start)
+        self._bar.update(self._task, completed=done, speed=speed)
 
     def _open(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed:.2f} of {task.total:.2f} s"),
+            TextColumn(self.done),
             TextColumn("{task.fields[speed]}"),
-            TimeRemainingColumn(),
+            TimeElapsedColumn() if self.total is None else TimeRemainingColumn(),
             console=Console(stderr=True, force_terminal=self._anywhere),
             transient=True,
         )
-        self._task = self._bar.add_task(self.what, total=self.duration, speed="")
+        self._task = self._bar.add_task(self.what, total=self.total, speed="")
         self._bar.start()
