@@ -286,7 +286,7 @@ def test_derived_equations_are_beside_what_was_typed(monkeypatch, case):
 
 def test_derived_equations_that_differ_are_not_timed(monkeypatch):
     class Wrong:
-        def __init__(self, expression):
+        def __init__(self, expression, model):
             self.result = 1.001 * expression
 
     monkeypatch.setattr(pp, "derive", Wrong)
@@ -304,7 +304,7 @@ def test_derived_line_without_an_algorithm_is_a_row_too(monkeypatch):
     """Of the other ways the times are shown, and a dash in its place."""
 
     class Unknown:
-        def __init__(self, expression):
+        def __init__(self, expression, model):
             self.result = (phi + psi.T).inv
 
     monkeypatch.setattr(pp, "derive", Unknown)

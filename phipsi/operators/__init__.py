@@ -1,5 +1,8 @@
 """The letters of the papers, to be imported by name: `from phipsi.operators import H, phi, M`.
 
+`import *` is for a page or a notebook. It binds every letter, also `tau`, which is G H and no
+torque, `a`, `b`, `c`, `f` and `T`, and so hides variables of these names that were there before.
+
 Letters of later layers live in modules of this package, one for each family, with an `Alphabet`
 of the family's name: `phipsi.operators.closed` has that of `pp.parse(text, alphabet="closed")`.
 """
