@@ -62,6 +62,22 @@ def test_nothing_cheaper_and_a_bound_are_told(capsys):
     assert code == 0 and "ended at its bound" in out
 
 
+def test_a_machine_is_derived_for(capsys):
+    """Another form than that of no machine in particular."""
+    line = ("derive", "inv(Mass) (T - C)", "--bound", 30, "--json")
+    told = json.loads(call(capsys, *line, "--model", "spacecraft").out)
+    expected = derive("inv(Mass) (T - C)", model=pp.examples.spacecraft(), bound=30)
+    assert told["result"] == str(expected.result)
+    assert told["result"] != json.loads(call(capsys, *line).out)["result"]
+
+
+def test_a_path_of_bodies_is_assumed(capsys):
+    words = ("derive", "phi(0,1) phi(1,2)", "--to", "phi(0,2)")
+    assert call(capsys, *words, "--bound", 8).code == 1
+    code, out, _ = call(capsys, *words, "--assume", "bodies 0, 1, 2 on one path", "--check")
+    assert code == 0 and "holds for" in out and "bodies 0, 1, 2 on one path" in out
+
+
 def test_every_step_is_checked_on_random_machines_and_on_the_users(capsys, folder):
     for words in ((), ("--model", "gripper.urdf", "--mimic", "independent")):
         code, out, _ = call(capsys, "derive", INVERSE, "--check", *words)
