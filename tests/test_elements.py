@@ -224,6 +224,13 @@ def test_elements_do_not_multiply_without_their_path(assume):
     assert '"bodies 0, 1, 2 on one path"' in found.verdict
 
 
+def test_a_path_that_is_missing_is_named_from_the_base_outward():
+    found = pp.derive("phi*(1,2) phi*(0,1)", to="phi*(0,2)", bound=8)
+    assert '"bodies 0, 1, 2 on one path"' in found.verdict
+    mixed = pp.derive("phi(0,1) M(1) phi*(2,1)", to="phi(0,2)", bound=4)
+    assert "on one path" not in mixed.verdict
+
+
 def test_a_path_that_no_machine_has_cannot_be_checked():
     found = pp.derive("phi(2,1) phi(1,0)", to="phi(2,0)", assume=pp.OnPath(2, 1, 0))
     assert not found.missing

@@ -187,6 +187,7 @@ WITHOUT_OUT = {
     "compile": "returns a function, whose calls take both",
     "export": "returns a function of another package",
     "warmup": "returns nothing",
+    "derive": "returns an expression, and the steps to it",
     "explain": "returns text for a person",
     "diagnose": "returns a report for a person",
     "draw_blocks": "returns a drawing",

@@ -17,7 +17,7 @@ from phipsi.algebra.elements import at, element
 from phipsi.algebra.families import MASS, Family
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation, OnPath, Requirement
 from phipsi.algebra.identities.equation import own_identities
-from phipsi.algebra.node import Identity, Inverse, Node, Root, Scaled, Sum, Symbol, add
+from phipsi.algebra.node import Identity, Inverse, Node, Root, Scaled, Sum, Symbol, Transpose, add
 from phipsi.algebra.rewriting.normal import are_equal, atoms_of, key_of, tidied, words_of
 from phipsi.algebra.rewriting.opening import normal_form
 from phipsi.algebra.rewriting.rules import Way, chosen, plain, ways_between, ways_of
@@ -111,21 +111,18 @@ def elements_for(ends: Sequence[Node], granted: Collection[Requirement]) -> list
 
     Of the bodies of which expressions have elements; `at` selects these.
     """
-    letters = [x for end in ends for x in map(plain, atoms_of(end)) if isinstance(x, Symbol)]
-    places = dict.fromkeys(x.arguments[0] for x in letters if _selects_a_body(x))
+    letters = [plain(x) for end in ends for x in atoms_of(end)]
+    places = {x.arguments[0] for x in letters if isinstance(x, Symbol) and _selects_a_body(x)}
+    paths = sorted((x for x in granted if isinstance(x, OnPath)), key=str)
     found: list[Equation] = []
     for X in (op.phi, op.psi):
         name, source = f"elements of {X.name}", "[001 (4)]"
-        found += [
-            Equation(f"{name} on the diagonal", element(X, (k, k)), at(k), source) for k in places
-        ]
-        for path in granted:
-            if not isinstance(path, OnPath):
-                continue
+        for k in sorted(places, key=str):
+            found.append(Equation(f"{name} on the diagonal", element(X, (k, k)), at(k), source))
+        for path in paths:
             for i, k, j in combinations([x for x in path.bodies if x in places], 3):
-                along = element(X, (i, k)) @ element(X, (k, j))
-                name_here = f"{name} along a path"
-                found.append(Equation(name_here, along, element(X, (i, j)), source, (path,)))
+                sides = element(X, (i, k)) @ element(X, (k, j)), element(X, (i, j))
+                found.append(Equation(f"{name} along a path", *sides, source, (path,)))
     return found
 
 
@@ -135,15 +132,15 @@ def paths_of(ends: Sequence[Node]) -> list[OnPath]:
     runs = (factors[n : n + 5] for factors in words for n in range(len(factors) - 4))
     found = []
     for run in runs:
-        i, X, k, Y, j = map(plain, run)
-        if X == Y and X in (op.phi, op.psi) and all(_selects_a_body(x) for x in (i, k, j)):
+        i, X, k, Y, j = run
+        if X == Y and plain(X) in (op.phi, op.psi) and all(map(_selects_a_body, (i, k, j))):
             places = [x.arguments[0] for x in (i, k, j) if isinstance(x, Symbol)]
-            found.append(OnPath(*(places if run[1] == X else reversed(places))))
+            found.append(OnPath(*(reversed(places) if isinstance(X, Transpose) else places)))
     return list(dict.fromkeys(found))
 
 
 def _selects_a_body(node: Node | str) -> bool:
-    return isinstance(node, Symbol) and node.name == at.name and node.record is at.record
+    return isinstance(node, Symbol) and node.record is at.record and len(node.arguments) == 1
 
 
 def roots_for(ends: Sequence[Node]) -> list[Equation]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial, reduce
-from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from phipsi.algebra import operators as op
@@ -18,11 +17,11 @@ from phipsi.algebra.identities import (
     read_requirement,
 )
 from phipsi.algebra.identities.equation import own_identities
-from phipsi.algebra.node import Inverse, Node, Product, Symbol, add, compose, scale
+from phipsi.algebra.node import Node, add, compose, scale
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.rewriting.collect import presented
-from phipsi.algebra.rewriting.normal import are_equal, forget, is_cancelled_run, tidied, vanishes
-from phipsi.algebra.rewriting.opening import letters_in, open_up
+from phipsi.algebra.rewriting.normal import are_equal, forget
+from phipsi.algebra.rewriting.opening import letters_in
 from phipsi.algebra.rewriting.others import (
     INVERSION,
     every_way_for,
@@ -33,13 +32,20 @@ from phipsi.algebra.rewriting.others import (
 from phipsi.algebra.rewriting.price import Price, price, within_reach
 from phipsi.algebra.rewriting.rules import is_shorthand, leaves_letters_alone, ways_of
 from phipsi.algebra.rewriting.search import ENDLESS, Found, Search
-from phipsi.algebra.rewriting.terms import is_zero, joined, taken_apart, totals
+from phipsi.algebra.rewriting.terms import joined, taken_apart, totals
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import letters_of
 from phipsi.compile import make_program
 from phipsi.errors import InputError, SpaceError
 from phipsi.explain.deriving.derivation import Derivation, Step
 from phipsi.explain.deriving.shorten import shorten
+from phipsi.explain.deriving.steps import (
+    Opening,
+    reversed_steps,
+    steps_across,
+    steps_by_axioms,
+    steps_to,
+)
 from phipsi.lowering.conditions import facts_of, unmet
 from phipsi.lowering.program import Program
 from phipsi.lowering.rewrite import BOUND as BRIEF
@@ -50,7 +56,6 @@ from phipsi.progress import Progress
 
 BOUND = 200  # expressions that are rewritten
 WIDE = 8  # one of so many is rewritten by every way, where the usual ones do not reach a goal
-GATHERED = "numbers and like terms gathered"
 LETTERS_ALONE = "letters written out"
 OTHER_SUMS = "sums that are inverted, split in other ways"
 
@@ -138,7 +143,7 @@ def _derived(start: Node, goal: Node | None, task: _Task) -> Derivation:
     if goal is None:
         way = _searched(start, None, task)
     elif not task.wanted and are_equal(start, goal):
-        way = _Way(_by_axioms(start, goal), goal, True)
+        way = _Way(steps_by_axioms(start, goal), goal, True)
     else:
         way = _reached(start, goal, task)
     if way.steps:
@@ -169,8 +174,8 @@ def _searched(
     """
     wanted = [IDENTITIES[name] for name in task.wanted]
     kept = _shorthands_of(x for one in wanted for x in (one.left, one.right)) | set(folded)
-    opening = _Opening(start, task.barred, kept)
-    closing = None if goal is None else _Opening(goal, task.barred, kept)
+    opening = Opening(start, task.barred, kept)
+    closing = None if goal is None else Opening(goal, task.barred, kept)
     ends = (opening.end,) if closing is None else (opening.end, closing.end)
     ways = ways_for(ends, task.granted, task.wanted, task.barred, kept)
     tick = task.watch.tick
@@ -295,13 +300,6 @@ def _untried(task: _Task) -> tuple[str, ...]:
     return (*barred, *(f"{one.name!r}, which begins with a variable" for one in nowhere))
 
 
-def _by_axioms(one: Node, other: Node) -> tuple[Step, ...]:
-    if one == other:
-        return ()
-    name = _axiom(one)
-    return (Step(one, other, name if name != GATHERED else "the same, multiplied out"),)
-
-
 def _shorthands_of(nodes: Iterable[Node]) -> frozenset[Node]:
     """Letters of expressions that are only short for what they are made of."""
     return frozenset(x for node in nodes for x in letters_in(node) if is_shorthand(x))
@@ -347,7 +345,7 @@ class _Task(NamedTuple):
     model: Model | None = None
 
 
-def _downhill(search: Search, opening: _Opening, before: Price, task: _Task) -> _Way:
+def _downhill(search: Search, opening: Opening, before: Price, task: _Task) -> _Way:
     """Steps to the cheapest expression, by what is wanted."""
     early = search_briefly(search, min(BRIEF, task.bound)) if task.model is not None else []
     exhausted = search.run(task.bound)
@@ -363,12 +361,12 @@ def _downhill(search: Search, opening: _Opening, before: Price, task: _Task) -> 
     is_counted = task.model is not None and best.before is not None
     if not (search.wanted or best.price < before or is_counted):
         return way
-    steps = (*opening.steps, *_steps(best, opening.end))
+    steps = (*opening.steps, *steps_to(best, opening.end))
     return way._replace(steps=_shortened(steps, (opening.end,), task))
 
 
 def _towards(
-    search: Search, opening: _Opening, closing: _Opening, task: _Task, is_wide: bool
+    search: Search, opening: Opening, closing: Opening, task: _Task, is_wide: bool
 ) -> _Way:
     """Steps to a goal: from both ends, to an expression that both lead to.
 
@@ -395,9 +393,9 @@ def _towards(
         left_out = forth[-1].left_out | home[-1].left_out | _of_searches(searches, task)
         return _Way((), closing.start, done, f"`{closing.start}`", left_out, looked_at)
     there, here = meeting
-    bridge = _bridge(there.node, here.node)
-    homeward = (*closing.steps, *_steps(here, closing.end))
-    steps = (*opening.steps, *_steps(there, opening.end), *bridge, *_reversed(homeward))
+    bridge = steps_across(there.node, here.node)
+    homeward = (*closing.steps, *steps_to(here, closing.end))
+    steps = (*opening.steps, *steps_to(there, opening.end), *bridge, *reversed_steps(homeward))
     return _Way(_shortened(steps, ends, task), closing.start, True, looked_at=looked_at)
 
 
@@ -438,15 +436,6 @@ def _meeting(forth: Sequence[Search], home: Sequence[Search]) -> tuple[Found, Fo
 
 def _at_any_price(new: Price, best: Price) -> bool:
     return True
-
-
-def _bridge(one: Node, other: Node) -> tuple[Step, ...]:
-    before, after = presented(one), presented(other)
-    return () if before == after else (Step(before, after, "common factors taken out"),)
-
-
-def _reversed(steps: Sequence[Step]) -> tuple[Step, ...]:
-    return tuple(Step(x.after, x.before, x.name, x.identity) for x in reversed(steps))
 
 
 # -- what is asked -----------------------------------------------------------------------
@@ -507,35 +496,10 @@ def _implied(expression: Node, goal: Node | None) -> list[Condition]:
     return [] if hidden or told else [Condition.NO_ROTORS]
 
 
-# -- before the search -------------------------------------------------------------------
-
-
-class _Opening:
-    """What is done before any search: the normal form, and the steps to it."""
-
-    def __init__(self, start: Node, barred: Collection[str], kept: Collection[Node] = ()):
-        self.start = start
-        self.end, unfoldings = open_up(start, barred, kept)
-        self.steps = [_opened(*x) for x in unfoldings]
-
-
-def _opened(before: Node, after: Node, letter: Symbol | None) -> Step:
-    why = (_axiom(before),) if letter is None else _definition(letter)
-    return Step(presented(before), presented(after), *why)
-
-
-def _definition(letter: Symbol) -> tuple[str, Equation]:
-    name = f"definition of {letter.name}"
-    known = IDENTITIES.get(name)
-    source = known.source if known is not None else ""
-    assert letter.definition is not None
-    return name, Equation(name, letter, letter.definition, source)
-
-
 # -- after the search --------------------------------------------------------------------
 
 
-def _cheapest(search: Search, opening: _Opening, early: Sequence[Found], task: _Task) -> Found:
+def _cheapest(search: Search, opening: Opening, early: Sequence[Found], task: _Task) -> Found:
     """The best of the search; where others are near, by what their programs cost on a robot.
 
     For a machine it is chosen as `compile` chooses, and among what `compile` finds: the normal
@@ -551,59 +515,3 @@ def _cheapest(search: Search, opening: _Opening, early: Sequence[Found], task: _
         return best
     lower = partial(task.watch.lower, True)
     return choose_found(search, Meter((best.node,), puma560(), lower, limit=None))
-
-
-def _steps(best: Found, start: Node) -> Iterator[Step]:
-    """The way to an expression; the inverse of a product is a step of its own."""
-    first = best.way[0].node
-    if presented(first) != presented(start):
-        yield Step(presented(start), presented(first), "common factors taken out")
-    for found in best.way[1:]:
-        assert found.before is not None and found.made is not None and found.equation is not None
-        before, after = presented(found.before.node), presented(found.node)
-        if _has(found.made, _is_inverse_of_product):
-            made = presented(found.made)
-            yield Step(before, made, found.equation.name, found.equation)
-            yield Step(made, after, _axiom(found.made))
-        else:
-            yield Step(before, after, found.equation.name, found.equation)
-
-
-def _axiom(before: Node) -> str:
-    """What the axioms do with an expression, in words."""
-    if _has(before, _is_inverse_of_product):
-        return "inverse of a product"
-    if _has(before, _has_neighbours_that_cancel) or _vanishes_by_inverses(before):
-        return "an operator and its inverse cancel"
-    if _has(before, _repeats_a_selection):
-        return "what belongs to a body, taken once"
-    if _has(before, is_zero):
-        return "what is multiplied by zero vanishes"
-    return GATHERED
-
-
-def _has(node: Node, test: Callable[[Node], bool]) -> bool:
-    return test(node) or any(_has(x, test) for x in node.children)
-
-
-def _is_inverse_of_product(node: Node) -> bool:
-    if not isinstance(node, Inverse) or not isinstance(node.children[0], Product):
-        return False
-    return all(x.is_square for x in node.children[0].factors)
-
-
-def _has_neighbours_that_cancel(node: Node) -> bool:
-    factors = node.factors
-    runs = combinations(range(len(factors) + 1), 2)
-    return any(is_cancelled_run(factors[i:j]) for i, j in runs if j - i > 1)
-
-
-def _repeats_a_selection(node: Node) -> bool:
-    """at(k) at(k) = at(k)."""
-    return any(
-        x == y and isinstance(x, Symbol) and x.record.selects for x, y in pairwise(node.factors)
-    )
-
-
-def _vanishes_by_inverses(node: Node) -> bool:
-    return _has(node, lambda x: isinstance(x, Inverse)) and vanishes(tidied(node))

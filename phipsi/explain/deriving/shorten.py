@@ -126,10 +126,11 @@ def _steps_between(
     single = there or back
     if single is not None:
         return (Step(start, end, single.name, single.identity),)
-    for key in near[i].keys() & near[j].keys():
-        there, back = near[i][key], near[j][key]
-        return (there, Step(there.after, end, back.name, back.identity))
-    return ()
+    meeting = next((key for key in near[i] if key in near[j]), None)
+    if meeting is None:
+        return ()
+    there, back = near[i][meeting], near[j][meeting]
+    return (there, Step(there.after, end, back.name, back.identity))
 
 
 def _reached_from(place: Place, ways: Sequence[Way]) -> Reached:
