@@ -15,6 +15,7 @@ from machines import REFERENCES
 from symbols import A, assert_close, free_names, x
 
 import phipsi as pp
+from phipsi import caching
 from phipsi.algebra.rewriting.normal import are_equal
 from phipsi.algebra.rewriting.opening import normal_form, open_up
 from phipsi.algebra.walk import walk
@@ -461,11 +462,10 @@ def test_letters_of_one_machine_are_priced_as_they_read():
 
 def test_what_is_kept_on_disk_knows_the_identities(tmp_path, monkeypatch):
     monkeypatch.setenv("PHIPSI_CACHE", str(tmp_path))
-    spine = importlib.import_module("phipsi.compile")
 
     def fresh():
-        spine._candidates.cache_clear()
-        spine._make_program.cache_clear()
+        caching._candidates.cache_clear()
+        caching._programs.clear()
         return line_of(pp.chain(3)).program.expressions
 
     assert fresh() == (phi @ A @ x,)

@@ -17,8 +17,9 @@ the axioms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, reduce
+from typing import NamedTuple
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import MASS, Family, family_of
@@ -115,6 +116,25 @@ def inverse_of(family: Family) -> Node:
 
 
 # -- settling --------------------------------------------------------------------------
+
+
+class Settled(NamedTuple):
+    """Expressions of one function, ready for lowering.
+
+    Attributes:
+        nodes: the settled expressions, in order.
+        typed: of each part of them, how it was typed; for messages.
+    """
+
+    nodes: tuple[Node, ...]
+    typed: Mapping[Node, Node]
+
+
+def settle_expressions(expressions: Sequence[Node], plain: bool = True) -> Settled:
+    """Expressions of one function ready for lowering; `plain` as for `settle`."""
+    memo: dict[Node, Node] = {}
+    nodes = tuple(settle(x, plain, memo) for x in expressions)
+    return Settled(nodes, {after: before for before, after in memo.items()})
 
 
 def settle(node: Node, plain: bool = True, memo: dict[Node, Node] | None = None) -> Node:
