@@ -37,7 +37,7 @@ PEERS = ("pin", "mujoco", "example-robot-data", "dm_control", "gymnasium-robotic
 
 
 def pytest_addoption(parser):
-    text = "every expression on every machine by every path of machine code: some hours"
+    text = "every expression on every machine: flops, minutes; every path of machine code, hours"
     parser.addoption("--whole-market", action="store_true", help=text)
 
 
