@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from phipsi.backends.sequence import StepComputation
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Lines:
     """What a program is made of.
 
