@@ -1,104 +1,182 @@
-"""The spine: from text to machine code, every stage in its order.
+"""The spine: from text to machine code.
 
-compile         text -> expressions         `parse`; a function of arrays around what follows
-rewrite_...     expressions -> expressions  the cheapest that mean the same, on this machine
-make_program    expressions -> program      found on disk, or made:
-  settle          expressions -> expressions  definitions unfolded, inverses found
-  lower           expressions -> statements   on bodies
-  schedule        statements -> loops         over bodies
-  verify          loops -> program            is it a legal one?
-make_code       program -> machine code     at the first call, found on disk, or made:
-  trace_job       program -> graph            every number a node, all loops gone
-  write_kernel    graph -> text               LLVM IR of a tile of states
-  compile_object  text -> object file         by LLVM
-  load_straight   object file -> addresses    in memory, behind a gufunc and an entry of NumPy
-  load_rolled     program -> addresses        where the graph would be too long: a template of each
-                                              form of body, as text and object file; a table
-
-The interpreter, `backend="numpy"`, runs the program as it is, and so does machine code where
-it finds something wrong. Steps of simulations are written as several graphs, and go the same
-way (`make_steps`).
+`run_stages` has every stage in its order; each is a function of the module that owns it. What is
+found again instead of being made is in `phipsi.caching`, what is asked of arguments in
+`phipsi.function.checks`.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from functools import cache, lru_cache, partial
-from itertools import chain
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from phipsi.algebra.identities import Equation
 from phipsi.algebra.identities.equation import own_identities
-from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.own import MachineLetter
+from phipsi.algebra.node import Node
 from phipsi.algebra.parse import Symbols, as_expression
-from phipsi.algebra.spaces import SCALAR
-from phipsi.algebra.walk import letters_of, walk
-from phipsi.backends.disk.identity import of_blocks, of_expressions, of_machine
-from phipsi.backends.disk.records import kept
-from phipsi.backends.parallel.workers import threads_or_default
-from phipsi.backends.real import REALS
-from phipsi.errors import InputError, LoweringError, name_choices
-from phipsi.function import LANES, Function
+from phipsi.algebra.walk import letters_of
+from phipsi.caching import find_program, find_rewritten
+from phipsi.errors import InputError
+from phipsi.function import Function
 from phipsi.function.call import Options
+from phipsi.function.checks import check_model, check_options
 from phipsi.function.function import check_letters
 from phipsi.function.move_function import MOVES, MoveFunction
-from phipsi.graph.graph import GraphTooLargeError, count_operations
-from phipsi.lowering import matrices
-from phipsi.lowering.conditions import Facts, facts_of
-from phipsi.lowering.covariance import infer_kinds
-from phipsi.lowering.lower import TooManyTermsError
 from phipsi.lowering.parameters import checked_names
-from phipsi.lowering.program import Output, Program
-from phipsi.lowering.rewrite import BOUND, LARGEST, SHARED, Meter, choose, find_candidates
+from phipsi.lowering.program import Program
+from phipsi.lowering.rewrite import LARGEST
 from phipsi.lowering.schedule import schedule
-from phipsi.lowering.settle import settle
+from phipsi.lowering.settle import settle_expressions
+from phipsi.lowering.statements import free_letters, lower_expressions
 from phipsi.lowering.verify import verify
-from phipsi.model import examples
 from phipsi.model.model import Model
 
 if TYPE_CHECKING:
     from phipsi.backends.job import Computation
-    from phipsi.backends.llvm import Target
     from phipsi.backends.machine_code import Loaded, MachineCode, Straight
+    from phipsi.backends.pieces import Drawn
     from phipsi.backends.sequence import StepComputation
 
-BACKENDS = ("llvm", "numpy")
-MOST_OPENED, OPENED_EACH = 200, 5  # terms of sums in a program, and for each part it is made of
-DEFAULT = os.environ.get("PHIPSI_BACKEND", "llvm")
+
+@dataclass(eq=False)
+class Lines:
+    """What a program is made of.
+
+    Args:
+        typed: expressions, or their text.
+        model: the machine that they are rewritten for; None for any.
+        plain: whether no joint of the machine follows another.
+        parameters: numbers of the machine that are arguments.
+        limit: nodes up to which the code is straight; None where it is never.
+        rewrite: whether identities may be used.
+        symbols, notation, alphabet: in which text is read, as for `pp.parse`.
+        is_kept: whether the program is kept, in memory and on disk.
+    """
+
+    typed: Sequence[Node | str]
+    model: Model | None = None
+    plain: bool = True
+    parameters: tuple[str, ...] = ()
+    limit: int | None = LARGEST
+    rewrite: bool = True
+    symbols: Symbols = ()
+    notation: str | None = None
+    alphabet: str | None = None
+    is_kept: bool = True
+
+    @cached_property
+    def parsed(self) -> tuple[Node, ...]:
+        """The expressions."""
+        return tuple(
+            as_expression("compile", x, self.symbols, self.notation, alphabet=self.alphabet)
+            for x in self.typed
+        )
+
+
+@overload
+def run_stages(source: Lines) -> Program: ...
+@overload
+def run_stages(
+    source: Computation, unroll: bool | None = None, lanes: int | None = None
+) -> MachineCode: ...
+@overload
+def run_stages(source: StepComputation) -> Loaded: ...
+def run_stages(
+    source: Lines | Computation | StepComputation,
+    unroll: bool | None = None,
+    lanes: int | None = None,
+) -> Program | MachineCode | Loaded:
+    """Every stage, from text to machine code.
+
+    They run in two parts. `compile` runs the first: lines become a program, which the interpreter
+    can run. The first call of the function runs the second: the program on its machine, with the
+    bodies that points are on, is a job, and becomes machine code. Derivatives of it, moves on the
+    configuration manifold, and steps of simulations are jobs as well.
+
+    Args:
+        source: lines, or a job.
+        unroll: whether loops of a job are unrolled; None to decide by size.
+        lanes: states side by side; None for as many as registers hold.
+
+    Raises:
+        LoweringError: lines that have no O(N) algorithm here; says why.
+        ZeroDivisionError: a job in which a pivot is zero whatever the state.
+        GraphTooLargeError: a job of too many nodes; says why there is no code in loops.
+    """
+    if isinstance(source, Lines):
+        # text -> expressions
+        expressions = source.parsed
+        # expressions -> expressions: the cheapest that mean the same, counted on the machine
+        chosen = expressions
+        if source.rewrite:
+            where = source.model, source.parameters, source.limit
+            chosen = rewrite_expressions(expressions, *where)
+
+        def make_program() -> Program:
+            # expressions -> expressions: definitions unfolded, inverses found
+            settled = settle_expressions(chosen, source.plain)
+            # expressions -> statements on bodies, what is shared computed once
+            lowered = lower_expressions(settled, source.plain)
+            # statements -> loops over the bodies, as few as their data allow
+            loops = schedule(lowered.statements)
+            # loops -> program, if it is a legal one
+            return verify(lowered.in_loops(loops, chosen))
+
+        if not source.is_kept:
+            return make_program()
+        return find_program(chosen, source.plain, free_letters(expressions), make_program)
+
+    from phipsi.backends import llvm, machine_code, pieces, sequence  # for those who need them
+
+    job, target = source, llvm.find_target(source.real, lanes)
+
+    def make_straight(limit: int) -> MachineCode | Loaded:
+        def make_objects() -> Straight:
+            # program -> graph: every number a node, all loops gone
+            graph = sequence.trace_job(job, limit)
+            # graph -> text: LLVM IR of a kernel for a tile of states, and of one for one state
+            kernels = machine_code.write_kernels(graph, target)
+            # text -> object files
+            return machine_code.compile_kernels(kernels, target, kept=job.key is None)
+
+        straight = machine_code.find_straight(job, target, limit, make_objects)
+        # object files -> addresses, behind a gufunc and an entry of NumPy
+        return machine_code.load_straight(job, target, straight)
+
+    def make_rolled(job: Computation) -> MachineCode:
+        loops = machine_code.find_loops(job, target)
+
+        def make_objects() -> Drawn:
+            # program -> templates: a graph of each form of body that is new
+            templates = loops.trace_templates()
+            # templates -> text: LLVM IR, as above
+            written = pieces.write_templates(templates, loops.inputs, target)
+            # text -> object files
+            return pieces.compile_templates(written, target)
+
+        drawn = pieces.find_templates(loops, make_objects)
+        # object files -> addresses
+        loops.add_pieces(pieces.load_templates(drawn, target))
+        # addresses -> table of the machine, behind a gufunc and an entry of NumPy
+        return machine_code.load_rolled(job, target, loops.make_table())
+
+    return machine_code.choose_path(job, unroll, make_straight, make_rolled)
+
+
+# -- parts of it, for others -------------------------------------------------------------------
 
 
 def make_program(expressions: Sequence[Node], plain: bool = True) -> Program:
-    """Expressions as one program, which shares what they share.
+    """Expressions as they are typed, as one program, which shares what they share.
 
     It depends on no machine; `plain` is whether no joint of it follows another.
     """
-    return _make_program(tuple(expressions), plain, free_letters(expressions))
-
-
-@lru_cache(maxsize=512)
-def _make_program(
-    expressions: tuple[Node, ...], plain: bool, passed: tuple[Symbol, ...]
-) -> Program:
-    """The program, one object for all machines; `passed` has letters whose values may be unused."""
-    told = of_expressions(expressions)
-    has_functions = any(isinstance(x, MachineLetter) for x in letters_of(expressions))
-    key = None if told is None or has_functions else (told, plain)
-    try:
-        program = kept("program", key, lambda: _lower(expressions, plain))
-    except RecursionError:
-        raise LoweringError(
-            "the expression is nested too deeply to be lowered; pp.as_matrix evaluates it densely"
-        ) from None
-    return replace(program, free=passed)
+    return run_stages(Lines(tuple(expressions), plain=plain, rewrite=False))
 
 
 def rewrite_expressions(
@@ -117,230 +195,21 @@ def rewrite_expressions(
         parameters: its numbers that are arguments.
         limit: nodes up to which the code is straight; None where it is never.
     """
-    typed, own = tuple(expressions), own_identities()
-    model = _some_chain() if model is None else model
-    known_as = "rewriting", typed, tuple(parameters), limit, own
-    if known_as not in model.functions:
-        facts = facts_of(model, parameters)
-        distinct = tuple(dict.fromkeys(typed))
-        bound = BOUND * min(SHARED, len(distinct)) // len(distinct)
-        candidates = {x: _candidates(x, facts, own, bound) for x in distinct}
-        model.functions[known_as] = _chosen(typed, candidates, model, tuple(parameters), limit)
-    return model.functions[known_as]
+    plain = model is None or not model.has_mimics
 
+    def lower(several: tuple[Node, ...]) -> Program:
+        return run_stages(Lines(several, plain=plain, rewrite=False, is_kept=False))
 
-@cache
-def _some_chain() -> Model:
-    return examples.chain(5)
-
-
-@lru_cache(maxsize=512)
-def _candidates(
-    expression: Node, facts: Facts, own: tuple[Equation, ...], bound: int
-) -> tuple[Node, ...]:
-    """What a search finds that means the same; it depends on few facts of the machine."""
-    sides = tuple(x for one in own for x in (one.left, one.right, *one.variables))
-    told, known = of_expressions((expression,)), of_expressions(sides)
-    has_functions = any(isinstance(x, MachineLetter) for x in letters_of((expression, *sides)))
-    about = [(x.name, len(x.variables), sorted(map(str, x.conditions))) for x in own]
-    met = sorted(map(str, facts.conditions)), facts.regular, facts.plain
-    is_told = told is not None and known is not None and not has_functions
-    key = (told, known, about, *met, bound) if is_told else None
-    return kept("rewriting", key, lambda: find_candidates(expression, facts, bound))
-
-
-def _chosen(
-    typed: tuple[Node, ...],
-    candidates: dict[Node, tuple[Node, ...]],
-    model: Model,
-    parameters: tuple[str, ...],
-    limit: int | None,
-) -> tuple[Node, ...]:
-    """Of candidates, those that cost least on a machine."""
-    every = (*typed, *(x for several in candidates.values() for x in several))
-    if len(every) == len(typed):
-        return typed
-    plain = not model.has_mimics
-
-    def choose_counted() -> tuple[Node, ...]:
-        lower = partial(_lower, plain=plain)
-        return choose(typed, candidates, Meter(typed, model, lower, parameters, limit))
-
-    told, machine = of_expressions(every), of_machine(model)
-    has_functions = any(isinstance(x, MachineLetter) for x in letters_of(every))
-    is_told = told is not None and machine is not None and not has_functions
-    key = (told, machine, of_blocks(every, model), parameters, limit) if is_told else None
-    return kept("choice", key, choose_counted)
-
-
-def _lower(expressions: tuple[Node, ...], plain: bool) -> Program:
-    """The program of expressions, in time that is a polynomial of their length."""
-    memo: dict[Node, Node] = {}
-    settled = [settle(x, plain, memo) for x in expressions]
-    most = MOST_OPENED + OPENED_EACH * len(set(chain.from_iterable(map(walk, settled))))
-    try:
-        return _lower_settled(expressions, settled, memo, plain, most)
-    except TooManyTermsError:
-        return _lower_settled(expressions, settled, memo, plain, None)
-
-
-def _lower_settled(
-    expressions: tuple[Node, ...],
-    settled: Sequence[Node],
-    memo: dict[Node, Node],
-    plain: bool,
-    most_opened: int | None,
-) -> Program:
-    kinds = infer_kinds(settled)
-    typed = {after: before for before, after in memo.items()}
-    how = kinds.letters, typed, kinds.covariant, most_opened
-    low = matrices.MatrixLowering(plain, *how)
-    for number, (node, ends) in enumerate(zip(settled, kinds.outputs, strict=True)):
-        if node.source is SCALAR:
-            matrices.emit_vector(low, number, node, ends)
-        else:
-            matrices.emit_matrix(low, number, node, ends)
-    statements = low.finish()
-    loops = schedule(statements)
-    outputs = tuple(_output(x) for x in expressions)
-    free, origins = free_letters(expressions), low.origins(statements)
-    return verify(Program(loops, outputs, free, kinds.covariant, origins, expressions))
-
-
-def free_letters(expressions: Sequence[Node]) -> tuple[Symbol, ...]:
-    """The letters whose values are passed, in order of first appearance."""
-    return tuple(x for x in letters_of(expressions) if x.free)
-
-
-def _output(expression: Node) -> Output:
-    assert expression.target is not None and expression.source is not None, "checked before"
-    return Output(expression.target, expression.source)
-
-
-# -- from a program to machine code, at the first call -----------------------------------------
+    return find_rewritten(expressions, model, parameters, limit, lower)
 
 
 def make_code(
     job: Computation, unroll: bool | None = None, lanes: int | None = None
 ) -> MachineCode:
-    """Machine code of a program on a machine, for the processor that this runs on.
-
-    Straight code is faster, and grows with the machine; what loops does not.
-
-    Args:
-        job: the program, with its arguments and results; or what was made of it, as a derivative.
-        unroll: whether loops are unrolled; None to decide by size.
-        lanes: states side by side; None for as many as registers hold.
-
-    Raises:
-        ZeroDivisionError: where a pivot is zero whatever the state.
-        GraphTooLargeError: if too many nodes are needed; says why there is no code in loops.
-    """
-    from phipsi.backends import machine_code as backend  # LLVM, for those who need it
-    from phipsi.backends import moves
-    from phipsi.backends.job import Job
-    from phipsi.lowering.template_derivatives import NotRolledError
-
-    start, target, rollable = time.perf_counter(), _target(job.real, lanes), job.rollable
-
-    def straight(limit: int) -> MachineCode:
-        return backend.load_straight(job, target, make_straight(job, target, limit))
-
-    def made() -> MachineCode:
-        if rollable is None or unroll:
-            return straight(backend.FORCED)
-        # Functions and derivatives alike: beyond 40,000 live nodes straight code outgrows the
-        # caches. J t of forward dynamics, single states: 40 bodies, 26,000 nodes, 4.6 us straight
-        # and 5.4 us in loops; 80 bodies 13.9 and 9.0 us; 150 bodies 30 and 16 us.
-        base, _ = rollable
-        limit = backend.LARGEST if isinstance(base, Job) else moves.LARGEST
-        bodies = len(base.model.bodies)
-        if unroll is None and bodies <= limit // backend.LEAST:
-            with suppress(GraphTooLargeError):
-                return straight(limit)
-        try:
-            return backend.load_rolled(job, rollable, target)
-        except (NotRolledError, GraphTooLargeError) as reason:
-            with suppress(GraphTooLargeError):
-                if bodies <= backend.FORCED // backend.LEAST:
-                    return straight(backend.FORCED)
-            raise GraphTooLargeError(str(reason)) from reason
-
-    return replace(made(), seconds=time.perf_counter() - start)
-
-
-def make_straight(
-    job: Computation | StepComputation, target: Target, limit: int, single: int | None = None
-) -> Straight:
-    """Code of a computation, every loop over bodies gone; kept on disk where it can be told.
-
-    Args:
-        job: what to compute.
-        target: what the code is made for.
-        limit: of the nodes of a graph.
-        single: nodes up to which single states have code of their own.
-
-    Raises:
-        GraphTooLargeError: if there are more nodes.
-    """
-    from phipsi.backends.kernel import write_kernel
-    from phipsi.backends.llvm import compile_object, llvm_version
-    from phipsi.backends.machine_code import SINGLE, Straight
-    from phipsi.backends.partition import Task
-    from phipsi.backends.sequence import trace_job
-
-    most = SINGLE if single is None else single
-
-    def made() -> Straight | None:
-        try:
-            task = trace_job(job, limit)
-        except GraphTooLargeError:
-            return None
-        live = [x for x in task.live() if x.op not in ("input", "constant")]
-        widths = [target.lanes, *([1] if target.lanes > 1 and len(live) <= most else [])]
-        tiled, spreads = task, None
-        if target.lanes > 1 and isinstance(task, Task):  # steps have several
-            tiled, spreads = task.keeping_once()
-        kernels = [write_kernel(tiled, target.lanes, real=target.real)]
-        kernels += [write_kernel(task, lanes, real=target.real) for lanes in widths[1:]]
-        alone = job.key is None  # else the record below keeps the whole
-        files = [compile_object(x.text, target, kept=alone, in_order=x.in_order) for x in kernels]
-        one = files[1] if len(files) > 1 else None
-        return Straight(
-            files[0], one, max(x.work for x in kernels), count_operations(live), spreads
-        )
-
-    processor = (target.cpu, target.features, target.lanes, target.real)
-    key = None if job.key is None else (job.key, processor, llvm_version(), limit)
-    found = kept("function", key, made)
-    if found is None:
-        raise GraphTooLargeError
-    return found
-
-
-def make_steps(job: StepComputation, limit: int) -> Loaded:
-    """Machine code of the steps of a simulation, in memory.
-
-    Args:
-        job: what a step does.
-        limit: of the nodes of a graph.
-
-    Raises:
-        ZeroDivisionError: where a pivot is zero whatever the state.
-        GraphTooLargeError: if there are more nodes.
-    """
-    from phipsi.backends.machine_code import Loaded
-
-    target = _target(job.real)
-    return Loaded(make_straight(job, target, limit, single=sys.maxsize), target)
-
-
-def _target(real: str, lanes: int | None = None) -> Target:
-    """The processor that this runs on."""
-    from phipsi.backends.llvm import current_target
-
-    target = current_target().of(real)
-    return target if lanes is None else replace(target, lanes=lanes)
+    """Machine code of a job, for the processor that this runs on; arguments as of `run_stages`."""
+    start = time.perf_counter()
+    code = run_stages(job, unroll, lanes)
+    return replace(code, seconds=time.perf_counter() - start)
 
 
 # -- what a user asks for ----------------------------------------------------------------------
@@ -436,113 +305,50 @@ def compile(
     >>> acceleration([0.0, 0.0], [0.0, 0.0], [0.0, 0.0]).round(2)
     array([-12.59,  16.76])
     """
-    backend = check_backend(backend)
     check_model(model)
+    options = check_options(backend, unroll, lanes, dtype, threads, make_code)
+    names = checked_names(parameters)
+    if isinstance(expression, FunctionType):
+        return _compile_move(model, expression, options, names)
     if not isinstance(expression, (Node, str, list, tuple)):
-        if isinstance(expression, FunctionType):
-            return _compile_move(model, expression, backend, lanes, dtype, threads, parameters)
         kind = type(expression).__name__
         raise InputError(f"compile: expected an expression, or a list of several, got {kind}")
     several = isinstance(expression, (list, tuple))
-    given = (expression,) if isinstance(expression, (Node, str)) else tuple(expression)
-    expressions = tuple(
-        as_expression("compile", x, symbols, notation, alphabet=alphabet) for x in given
-    )
-    if not expressions:
+    typed = (expression,) if isinstance(expression, (Node, str)) else tuple(expression)
+    if not typed:
         raise InputError("compile: expected an expression or several, got none")
-    real = _check_numbers(dtype, lanes, threads)
-    if unroll is not None and type(unroll) is not bool:
-        raise InputError(f"unroll: expected True, False or None, got {unroll!r}")
     if type(rewrite) is not bool:
         raise InputError(f"rewrite: expected True or False, got {rewrite!r}")
-    names = checked_names(parameters)
-    options = Options(backend, unroll, lanes, real, threads, make_code)
-    return compile_expressions(model, expressions, several, options, names, rewrite)
+    limit = None if unroll is False else LARGEST
+    how = names, limit, rewrite, symbols, notation, alphabet
+    lines = Lines(typed, model, not model.has_mimics, *how)
+    return _compile_lines(model, lines, several, options)
 
 
-def _compile_move(
-    model: Model,
-    move: Callable[..., np.ndarray],
-    backend: str,
-    lanes: int | None,
-    dtype: Any,
-    threads: int | str | None,
-    parameters: Sequence[str],
-) -> MoveFunction:
-    """`pp.integrate` or `pp.difference` of a machine, made once for it."""
-    if move not in MOVES:
-        names = " and ".join(f"pp.{x.__name__}" for x in MOVES)
-        raise InputError(
-            f"compile: expected an expression, got the function {move.__name__}; of functions, "
-            f"only {names} are compiled"
-        )
-    if checked_names(parameters):
-        raise InputError(f"compile: {move.__name__} has no parameters")
-    real = _check_numbers(dtype, lanes, threads)
-    options = Options(backend, None, lanes, real, threads, make_code)
-    key = MOVES[move], options
+def _compile_lines(model: Model, lines: Lines, several: bool, options: Options) -> Function:
+    """The function of lines, made once for each machine; it lives on it and dies with it."""
+    own = own_identities() if lines.rewrite else None
+    key = lines.parsed, several, options, lines.parameters, own
     if key not in model.functions:
-        model.functions[key] = MoveFunction(model, *key)
+        check_letters(model, letters_of(lines.parsed))
+        what = model, lines.parsed, several, run_stages(lines)
+        model.functions[key] = Function(*what, options, lines.parameters)
     return model.functions[key]
 
 
-def _check_numbers(dtype: Any, lanes: int | None, threads: int | str | None) -> str:
-    """What numbers are in machine code; InputError for what cannot be, lanes and threads too."""
-    real = check_dtype(dtype)
-    widths = LANES[real]
-    if lanes is not None and (type(lanes) is not int or lanes not in widths):
-        raise InputError(f"lanes: expected one of {', '.join(map(str, widths))}, got {lanes!r}")
-    threads_or_default(threads)
-    return real
-
-
-def check_model(model: Model) -> None:
-    """InputError for what is no machine."""
-    if not isinstance(model, Model):
-        raise InputError(f"model: expected a Model, got {type(model).__name__}")
-
-
-def check_backend(backend: str | None) -> str:
-    """The name of a backend; InputError for one that does not exist."""
-    name = DEFAULT if backend is None else backend
-    if not isinstance(name, str) or name not in BACKENDS:
-        raise InputError(f"backend: unknown {name!r}; {name_choices(str(name), BACKENDS)}")
-    return name
-
-
-def check_dtype(dtype: Any) -> str:
-    """What numbers are in machine code, "double" or "float"; InputError for other kinds."""
-    try:
-        found = np.dtype(dtype)
-    except TypeError:
-        found = None
-    for real in REALS.values():
-        if found == real.dtype:
-            return real.name
-    raise InputError(f"dtype: expected float or numpy.float32, got {dtype!r}")
-
-
-def compile_expressions(
-    model: Model,
-    expressions: tuple[Node, ...],
-    several: bool,
-    options: Options,
-    parameters: tuple[str, ...],
-    rewrite: bool,
-) -> Function:
-    """The function of expressions, in their stages; machine code is made at its first call.
-
-    It is made once for each model, lives on it and dies with it.
-    """
-    functions = model.functions
-    key = (expressions, several, options, parameters, own_identities() if rewrite else None)
-    if key not in functions:
-        check_letters(model, letters_of(expressions))
-        chosen = expressions
-        if rewrite:
-            limit = LARGEST if options.backend == "llvm" and options.unroll is not False else None
-            chosen = rewrite_expressions(expressions, model, parameters, limit)
-        program = _make_program(chosen, not model.has_mimics, free_letters(expressions))
-        function = Function(model, expressions, several, program, options, parameters)
-        functions[key] = function  # its first call: function.options.make_code(function.job())
-    return functions[key]
+def _compile_move(
+    model: Model, move: Callable[..., np.ndarray], options: Options, names: Sequence[str]
+) -> MoveFunction:
+    """`pp.integrate` or `pp.difference` of a machine, made once for it."""
+    if move not in MOVES:
+        known = " and ".join(f"pp.{x.__name__}" for x in MOVES)
+        raise InputError(
+            f"compile: expected an expression, got the function {move.__name__}; of functions, "
+            f"only {known} are compiled"
+        )
+    if names:
+        raise InputError(f"compile: {move.__name__} has no parameters")
+    key = MOVES[move], replace(options, unroll=None)
+    if key not in model.functions:
+        model.functions[key] = MoveFunction(model, *key)
+    return model.functions[key]

@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from phipsi.algebra.node import Node
-from phipsi.compile import check_model, compile, make_code
+from phipsi.compile import compile, make_code
 from phipsi.errors import InputError, name_choices
+from phipsi.function.checks import check_model
 from phipsi.function.exported import exported, solvable
 from phipsi.model.model import Model, Point
 

@@ -37,7 +37,7 @@ PEERS = ("pin", "mujoco", "example-robot-data", "dm_control", "gymnasium-robotic
 
 
 def pytest_addoption(parser):
-    text = "every expression on every machine by every path of machine code: some hours"
+    text = "every expression on every machine: flops, minutes; every path of machine code, hours"
     parser.addoption("--whole-market", action="store_true", help=text)
 
 
@@ -58,7 +58,7 @@ def pytest_configure(config):
 def as_for_users():
     """Functions are compiled by default, as they are where no test says otherwise."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["phipsi.compile"], "DEFAULT", "llvm")
+        patch.setattr(sys.modules["phipsi.function.checks"], "DEFAULT", "llvm")
         yield
     # A process has one default, and calls that leave the backend to it are quick by that: what
     # was found under this one is not for tests under the other.

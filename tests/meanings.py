@@ -43,8 +43,8 @@ class Meaning:
         """The sum of some words: number times scalars times atoms."""
         total = 0.0
         for word in words:
-            matrix = np.eye(*self(space).shape) if not word.atoms else None
-            for atom in word.atoms:
+            matrix = np.eye(*self(space).shape) if not word.factors else None
+            for atom in word.factors:
                 own = self(atom)
                 own = own[:, None] if atom.source.name == "scalar" else own
                 matrix = own if matrix is None else matrix @ own

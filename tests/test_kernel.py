@@ -16,7 +16,7 @@ from test_function import FALL, WIDTHS, llvm, numpy, states
 from test_trace import job_of
 
 import phipsi as pp
-from phipsi.backends import driver, looped
+from phipsi.backends import driver, looped, pieces
 from phipsi.backends import llvm as backend
 from phipsi.backends.elementary import FEW
 from phipsi.backends.kernel import PART, write_kernel
@@ -382,13 +382,13 @@ def test_angles_are_taken_inline_wherever_they_come_from(name, lanes):
 
 def rolled_texts(model, expression):
     """The modules of rolled code."""
-    texts, compile_text = [], looped.compile_module
+    texts, compile_text = [], pieces.compile_module
     looped._programs.clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            looped, "compile_module", lambda *x: (texts.append(x[0]), compile_text(*x))[1]
+            pieces, "compile_module", lambda *x: (texts.append(x[0]), compile_text(*x))[1]
         )
-        patch.setattr(looped, "_walks", {})
+        patch.setattr(pieces, "_walks", {})
         llvm(model, expression, unroll=False).info()
     return texts
 

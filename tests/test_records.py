@@ -38,7 +38,7 @@ def forbidden(*arguments, **named):
     raise AssertionError("made again")
 
 if sys.argv[1] == "warm":
-    sys.modules["phipsi.compile"]._lower = forbidden
+    sys.modules["phipsi.compile"].lower_expressions = forbidden
     job.trace = forbidden
     llvm._parsed = forbidden
     looped.Visit = forbidden

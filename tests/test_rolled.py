@@ -14,7 +14,7 @@ from test_lowering_market import arguments, situation
 from test_own_spaces import L
 
 import phipsi as pp
-from phipsi.backends import looped
+from phipsi.backends import looped, pieces
 from phipsi.operators import (
     B,
     C,
@@ -66,26 +66,26 @@ def assert_close(found, expected, what=""):
 @pytest.fixture
 def compiled(monkeypatch):
     """A list that grows with every module of rolled code."""
-    modules, compile_object = [], looped.compile_object
+    modules, compile_object = [], pieces.compile_object
 
     def counted(text, target, **how):
         modules.append(text)
         return compile_object(text, target, **how)
 
-    monkeypatch.setattr(looped, "compile_object", counted)
+    monkeypatch.setattr(pieces, "compile_object", counted)
     return modules
 
 
 @pytest.fixture
 def tables(monkeypatch):
     """What rolled code is given of each machine: a list that grows."""
-    made, on = [], looped.LoopedProgram.on
+    made, make_table = [], looped.ProgramLoops.make_table
 
-    def noted(self, *machine):
-        made.append(on(self, *machine))
+    def noted(self):
+        made.append(make_table(self))
         return made[-1]
 
-    monkeypatch.setattr(looped.LoopedProgram, "on", noted)
+    monkeypatch.setattr(looped.ProgramLoops, "make_table", noted)
     return made
 
 

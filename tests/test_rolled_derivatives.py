@@ -359,7 +359,7 @@ def test_near_a_singular_state_products_are_looked_at_and_stay():
 
 
 def test_rolled_products_are_kept_on_disk_and_travel(tmp_path, monkeypatch):
-    from phipsi.backends import looped
+    from phipsi.backends import looped, pieces
 
     monkeypatch.setenv("PHIPSI_CACHE", str(tmp_path / "cache"))
     model = pp.chain(6)
@@ -371,7 +371,7 @@ def test_rolled_products_are_kept_on_disk_and_travel(tmp_path, monkeypatch):
     def no(*_, **__):
         raise AssertionError("found on disk")
 
-    monkeypatch.setattr(looped, "compile_object", no)
+    monkeypatch.setattr(pieces, "compile_object", no)
     again = rolled(copy.copy(model), INVERSE).vjp
     assert all(map(np.array_equal, again(q, q, q, w=q), right))
     sent = pickle.loads(pickle.dumps(again))

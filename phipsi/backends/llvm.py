@@ -94,6 +94,12 @@ def current_target() -> Target:
     return _forced.get() or Target.host()
 
 
+def find_target(real: str, lanes: int | None = None) -> Target:
+    """The current one for numbers of a kind, and so many states side by side if it is told."""
+    target = current_target().of(real)
+    return target if lanes is None else replace(target, lanes=lanes)
+
+
 @contextmanager
 def forced(target: Target) -> Iterator[Target]:
     """Code that is made inside is made for this target; the host must be able to run it."""

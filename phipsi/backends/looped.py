@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -14,21 +14,11 @@ import numpy as np
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT, POINTS, POSE
 from phipsi.backends import dense, tables
 from phipsi.backends.disk.identity import Parts, is_ours
-from phipsi.backends.disk.records import kept
 from phipsi.backends.layouts import Layouts
-from phipsi.backends.llvm import (
-    Code,
-    Target,
-    compile_module,
-    compile_object,
-    compiling,
-    llvm_version,
-)
-from phipsi.backends.parallel.subtrees import Cut, cut_machine, is_separable, write_segments
-from phipsi.backends.rolled import RowFormat, TemplateWriter, write_module, write_walk
+from phipsi.backends.llvm import Code, Target, compiling, llvm_version
+from phipsi.backends.parallel.subtrees import Cut, cut_machine
+from phipsi.backends.pieces import Looped, Loops, Piece, Pieces, walk_code
 from phipsi.backends.tables import Codes, Rows, Table
-from phipsi.backends.write import Width
-from phipsi.graph.graph import Graph, Node
 from phipsi.lowering.generic import Form
 from phipsi.lowering.machine import Machine
 from phipsi.lowering.memory import Sizes
@@ -53,88 +43,6 @@ PROGRAMS = 64  # whose code is kept for machines to come
 FORMS = 256  # of bodies, and sizes of machines, whose pieces a program keeps for machines to come
 LARGEST = 200_000  # nodes of what is done once for a machine
 AT_WORLD = np.array([WORLD])
-
-
-@dataclass(frozen=True)
-class Piece:
-    """The code of one template.
-
-    Args:
-        graph, parameters: what of a row depends on the body alone.
-        format: of its rows.
-        operations: what is done in one row, and for each entry of each list.
-        codes: addresses, for lanes and for one lane.
-        keep: what owns the code.
-        is_separable: whether subtrees do not need each other in it.
-    """
-
-    graph: Graph
-    parameters: list[Node]
-    format: RowFormat
-    operations: list[Counter[str]]
-    codes: Codes
-    keep: tuple[Code, ...]
-    is_separable: bool
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A piece whose code is not yet loaded, as it is kept on disk.
-
-    Args:
-        name: of its function.
-        graph, parameters, format, operations, is_separable: as of the piece.
-    """
-
-    graph: Graph
-    parameters: list[Node]
-    format: RowFormat
-    operations: list[Counter[str]]
-    name: str
-    is_separable: bool
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Pieces not yet loaded, and their code.
-
-    Args:
-        objects: the object files, by lanes.
-        pieces: those of forms of bodies, then those of what is done once.
-    """
-
-    objects: dict[int, bytes]
-    pieces: list[Pieces]
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """What belongs to one form of body, or is done once before one loop.
-
-    Args:
-        by_pass: of each pass those that run one after the other at a body; or those before it.
-        record: how many numbers the record of such a body takes.
-    """
-
-    by_pass: Sequence[Any]
-    record: int = 0
-
-    def templates(self) -> Iterator[Template]:
-        """In order."""
-        for x in self.by_pass:
-            for y in x if isinstance(x, list) else (x,):
-                if isinstance(y, Template):
-                    yield y
-
-    def replaced(self, function: Callable[[Any], Any], kind: type) -> Pieces:
-        """The same with others in place of what is of a kind, in order."""
-
-        def made(x: Any) -> Any:
-            if isinstance(x, list):
-                return [made(y) for y in x]
-            return function(x) if isinstance(x, kind) else x
-
-        return Pieces([made(x) for x in self.by_pass], self.record)
 
 
 class Way(Enum):
@@ -182,27 +90,6 @@ def passes_of(program: Program, products: Sequence[Product]) -> list[Pass]:
         else:
             passes = [x.going(Way.ALONG) for x in passes]
     return passes
-
-
-@dataclass(frozen=True)
-class Looped:
-    """Rolled code on a machine.
-
-    Args:
-        rows: the table.
-        work: numbers of one lane in the workspace.
-        kernels: addresses, for lanes and for one lane.
-        operations: what is done in one state.
-        stored: numbers kept between loops, of all bodies.
-        keep: what owns the code.
-    """
-
-    rows: np.ndarray
-    work: int
-    kernels: Codes
-    operations: Counter[str]
-    stored: int
-    keep: tuple[Any, ...]
 
 
 class _Stream:
@@ -361,74 +248,15 @@ class LoopedProgram:
         self.layout = Layout(program, target.real, reuses=not self.is_reverse)
         self.passes = passes_of(program, products)
         self.constants = {"gravity"} & set(inputs)  # of machines, that are arguments
-        self._known: OrderedDict[Any, Pieces] = OrderedDict()  # of a form, or of a loop and sizes
-
-    def on(
-        self,
-        machine: Machine,
-        points: Mapping[tuple, Sequence[int]],
-        shapes: Shapes,
-        counts: Sequence[int],
-    ) -> Looped:
-        """The table of a machine; what code is missing is compiled.
-
-        Args:
-            machine: where the program runs.
-            points: of each list of points, the bodies that they are on.
-            shapes: rows and columns of the outputs of the program.
-            counts: how many numbers each result has: those outputs, or derivatives.
-
-        Raises:
-            NotRolledError: where the product with its Jacobian has no rolled code.
-        """
-        strides, real = [columns for _, columns in shapes], self.target.real
-        if real == "float":
-            check_scale(machine.model)
-        table = Table(self.program, machine, points, strides, real)
-        with compiling:
-            known = self._prepare(table)
-        records = np.array([known[x].record for x in table.forms], np.int64)[table.kind]
-        walks = table.path_lengths if self.is_reverse else None
-        levels = len(self.products)
-        where = Layouts(self.program, machine, table.sizes, records, levels, walks)
-        walk = walk_code(self.target)
-        segments = (walk[0].address("segments"), walk[1].address("segments"))
-        cut = cut_machine(machine.tree) if self.plain else None
-        stream = _Stream(table, where, cut, segments, self._weights)
-        zero = (walk[0].address("zero"), walk[1].address("zero"))
-        stream.rows += [tables.zero_row(zero, -1, *stretch) for stretch in self._zeroed(where)]
-        direct = frozenset() if self.is_reverse else self.layout.direct(self.plain)
-        for o, count in enumerate(counts):
-            if o not in direct:
-                stream.rows.append(tables.zero_row(zero, o, 0, count))
-        at_world = table.world_form
-        for p, walked in enumerate(self.passes):
-            loop = walked.loop
-            steps: list[Callable[[], None]] = []
-            if loop.before:
-                once = known[p, sizes_before(loop, table.sizes)].by_pass
-                steps.append(partial(stream.before, loop, once, walk))
-            if loop.statements:
-                pieces = [known[form].by_pass[p] for form in table.forms]
-                steps.append(partial(stream.loop, loop, pieces))
-                if at_world is not None:
-                    here = known[at_world].by_pass[p]
-                    steps.append(partial(stream.before, loop, here, walk))
-            for step in reversed(steps) if walked.is_back else steps:
-                step()
-        kernels = (walk[0].address("kernel"), walk[1].address("kernel"))
-        keep = (*stream.keep, *walk)
-        stored = int(np.sum(records - self.layout.size + self.layout.kept)) * min(2, 1 + levels)
-        stored = (stored + sum(x.size for x in where.kept.values())) * 2 ** max(0, levels - 1)
-        return Looped(stream.whole(), where.size, kernels, stream.operations, stored, keep)
+        self.known: OrderedDict[Any, Pieces] = OrderedDict()  # of a form, or of a loop and sizes
 
     @property
-    def _weights(self) -> list[int]:
+    def weights(self) -> list[int]:
         """Of each result of the program, which argument its weight is."""
         is_back = self.products and self.products[0].is_reverse
         return [self.inputs.index(x) for x in (self.products[0].vectors if is_back else ())]
 
-    def _zeroed(self, where: Layouts) -> list[tuple[int, int]]:
+    def zeroed(self, where: Layouts) -> list[tuple[int, int]]:
         """Start and count of what is added to in the workspace; adjoints all are."""
         found = list(where.zeroed)
         for level, product in enumerate(self.products, 1):
@@ -439,49 +267,12 @@ class LoopedProgram:
                 found += [(shift + start, count) for start, count in found]
         return found
 
-    def _prepare(self, table: Table) -> dict[Any, Pieces]:
-        """What forms of bodies, and what sizes, need; what was not met before is compiled."""
-        forms: dict[Form, Any] = dict(zip(table.forms, table.examples, strict=True))
-        if table.world_form is not None:
-            forms[table.world_form] = None
-        loops = [x.loop for x in self.passes]
-        sizes = [(p, sizes_before(x, table.sizes)) for p, x in enumerate(loops) if x.before]
-        forms_new = {x: link for x, link in forms.items() if x not in self._known}
-        sizes_new = [x for x in sizes if x not in self._known]
-        if forms_new or sizes_new:
-            conditions = dict(zip(table.forms, table.conditions, strict=True))
-            drawn = kept(
-                "pieces",
-                self._key(forms_new, sizes_new),
-                lambda: self._drawn(forms_new, sizes_new, conditions),
-            )
-            self._known |= self._loaded(drawn, [*forms_new, *sizes_new])
-        needed: dict[Any, Pieces] = {key: self._known[key] for key in (*forms, *sizes)}
-        for key in needed:
-            self._known.move_to_end(key)
-        while len(self._known) > max(FORMS, len(needed)):
-            self._known.popitem(last=False)
-        return needed
-
-    def _key(self, forms: Mapping[Form, Any], sizes: Sequence[Any]) -> Parts | None:
-        """What pieces depend on; see `records.kept`."""
-        told = repr((list(forms), sizes))
-        kinds = (
-            x for form in forms for x in cast(Any, form.link or ()) if isinstance(x, JointKind)
-        )
-        if self.about is None or " at 0x" in told or not all(map(is_ours, kinds)):
-            return None
-        x = self.target
-        processor = (x.cpu, x.features, x.lanes, x.real)
-        products = repr(self.products)
-        return self.about, products, self.inputs, self.plain, processor, llvm_version(), told
-
-    def _drawn(
+    def trace_templates(
         self, forms: Mapping[Form, Any], sizes: Sequence[Any], conditions: Mapping[Form, Any]
-    ) -> Drawn:
-        """Pieces for forms of bodies, and for what is done once before loops."""
+    ) -> list[Pieces]:
+        """What is done at forms of bodies, then what is done once before loops, as graphs."""
         how, loops = (self.target.real, self.constants), self.program.loops
-        found: dict[Any, Pieces] = {}
+        found: list[Pieces] = []
         for form, example in forms.items():
             link, own, kind = example or (None, (), None)
             held = conditions.get(form, ())
@@ -493,25 +284,13 @@ class LoopedProgram:
                 whole = [] if visited is None else [visited]
                 several, record = self._on_the_way(walked, kind, whole, record)
                 by_pass.append(several)
-            found[form] = Pieces(by_pass, record)
+            found.append(Pieces(by_pass, record))
         for p, of in sizes:
             once = Once(self.program, self.layout, self.plain, of, LARGEST, *how)
             walked = self.passes[p]
             done = once.pieces(loops[walked.number])
-            found[p, of] = Pieces(self._on_the_way(walked, None, done)[0])
-        every = [x for pieces in found.values() for x in pieces.templates()]
-        objects = {}
-        writers: list[TemplateWriter] = []
-        for lanes in {1, self.target.lanes} if every else ():
-            width = Width(lanes, self.target.real)
-            named = enumerate(every)
-            writers = [TemplateWriter(x, self.inputs, f"template{i}", width) for i, x in named]
-            objects[lanes] = compile_object(write_module(writers), self.target, kept=False)
-        drafts = iter(
-            [draft_piece(x, y) for x, y in zip(every, writers, strict=True)]
-        )  # of any width
-        pieces = [x.replaced(lambda _: next(drafts), Template) for x in found.values()]
-        return Drawn(objects, pieces)
+            found.append(Pieces(self._on_the_way(walked, None, done)[0]))
+        return found
 
     def _on_the_way(
         self,
@@ -535,19 +314,113 @@ class LoopedProgram:
                 found += more
         return [x for x in found if isinstance(x, Dense) or x.regions], record
 
-    def _loaded(self, drawn: Drawn, keys: Sequence[Any]) -> dict[Any, Pieces]:
-        """Pieces with their code in memory."""
-        codes = {lanes: Code(x, self.target) for lanes, x in drawn.objects.items()}
-        keep = tuple(codes.values())
 
-        def loaded(x: Draft) -> Piece:
-            addresses = codes[self.target.lanes].address(x.name), codes[1].address(x.name)
-            return Piece(
-                x.graph, x.parameters, x.format, x.operations, addresses, keep, x.is_separable
-            )
+class ProgramLoops(Loops):
+    """A program, or a product with its Jacobian, on a machine, as loops over its bodies.
 
-        several = [x.replaced(loaded, Draft) for x in drawn.pieces]
-        return dict(zip(keys, several, strict=True))
+    Args:
+        code: the code of the program for all machines.
+        machine: where the program runs.
+        points: of each list of points, the bodies that they are on.
+        shapes: rows and columns of the outputs of the program.
+        counts: how many numbers each result has: those outputs, or derivatives.
+    """
+
+    def __init__(
+        self,
+        code: LoopedProgram,
+        machine: Machine,
+        points: Mapping[tuple, Sequence[int]],
+        shapes: Shapes,
+        counts: Sequence[int],
+    ):
+        self.code, self.machine, self.counts = code, machine, counts
+        self.inputs, self.target = code.inputs, code.target
+        strides, real = [columns for _, columns in shapes], self.target.real
+        if real == "float":
+            check_scale(machine.model)
+        self.body_table = table = Table(code.program, machine, points, strides, real)
+        forms: dict[Form, Any] = dict(zip(table.forms, table.examples, strict=True))
+        if table.world_form is not None:
+            forms[table.world_form] = None
+        loops = [x.loop for x in code.passes]
+        sizes = [(p, sizes_before(x, table.sizes)) for p, x in enumerate(loops) if x.before]
+        self._needed = *forms, *sizes
+        self._new_forms = {x: link for x, link in forms.items() if x not in code.known}
+        self._new_sizes = [x for x in sizes if x not in code.known]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether forms of bodies, and sizes, were all met before."""
+        return not (self._new_forms or self._new_sizes)
+
+    @property
+    def key(self) -> Parts | None:
+        """The program, the forms and the processor."""
+        code, forms, x = self.code, self._new_forms, self.target
+        told = repr((list(forms), self._new_sizes))
+        kinds = (
+            x for form in forms for x in cast(Any, form.link or ()) if isinstance(x, JointKind)
+        )
+        if code.about is None or " at 0x" in told or not all(map(is_ours, kinds)):
+            return None
+        processor = (x.cpu, x.features, x.lanes, x.real)
+        products = repr(code.products)
+        return code.about, products, self.inputs, code.plain, processor, llvm_version(), told
+
+    def trace_templates(self) -> list[Pieces]:
+        """What forms of bodies, and sizes, need that were not met before."""
+        table = self.body_table
+        conditions = dict(zip(table.forms, table.conditions, strict=True))
+        return self.code.trace_templates(self._new_forms, self._new_sizes, conditions)
+
+    def add_pieces(self, pieces: Sequence[Pieces]) -> None:
+        """Keep them for machines to come; what was needed longest ago goes."""
+        known = self.code.known
+        known |= zip((*self._new_forms, *self._new_sizes), pieces, strict=True)
+        self._pieces = {key: known[key] for key in self._needed}
+        for key in self._needed:
+            known.move_to_end(key)
+        while len(known) > max(FORMS, len(self._needed)):
+            known.popitem(last=False)
+
+    def make_table(self) -> Looped:
+        """The rows of every pass: what is cleared, what is done once, what bodies do."""
+        code, table, known = self.code, self.body_table, self._pieces
+        records = np.array([known[x].record for x in table.forms], np.int64)[table.kind]
+        walks = table.path_lengths if code.is_reverse else None
+        levels = len(code.products)
+        where = Layouts(code.program, self.machine, table.sizes, records, levels, walks)
+        walk = walk_code(self.target)
+        segments = (walk[0].address("segments"), walk[1].address("segments"))
+        cut = cut_machine(self.machine.tree) if code.plain else None
+        stream = _Stream(table, where, cut, segments, code.weights)
+        zero = (walk[0].address("zero"), walk[1].address("zero"))
+        stream.rows += [tables.zero_row(zero, -1, *stretch) for stretch in code.zeroed(where)]
+        direct = frozenset() if code.is_reverse else code.layout.direct(code.plain)
+        for o, count in enumerate(self.counts):
+            if o not in direct:
+                stream.rows.append(tables.zero_row(zero, o, 0, count))
+        at_world = table.world_form
+        for p, walked in enumerate(code.passes):
+            loop = walked.loop
+            steps: list[Callable[[], None]] = []
+            if loop.before:
+                once = known[p, sizes_before(loop, table.sizes)].by_pass
+                steps.append(partial(stream.before, loop, once, walk))
+            if loop.statements:
+                pieces = [known[form].by_pass[p] for form in table.forms]
+                steps.append(partial(stream.loop, loop, pieces))
+                if at_world is not None:
+                    here = known[at_world].by_pass[p]
+                    steps.append(partial(stream.before, loop, here, walk))
+            for step in reversed(steps) if walked.is_back else steps:
+                step()
+        kernels = (walk[0].address("kernel"), walk[1].address("kernel"))
+        keep = (*stream.keep, *walk)
+        stored = int(np.sum(records - code.layout.size + code.layout.kept)) * min(2, 1 + levels)
+        stored = (stored + sum(x.size for x in where.kept.values())) * 2 ** max(0, levels - 1)
+        return Looped(stream.whole(), where.size, kernels, stream.operations, stored, keep)
 
 
 def _derived(
@@ -568,15 +441,6 @@ def _derived(
     return [without_results(piece)], record
 
 
-def draft_piece(template: Template, writer: TemplateWriter) -> Draft:
-    """A piece of a template, without its code."""
-    graph, parameters = template.graph.extract(writer.format.parameters)
-    format_ = replace(writer.format, parameters=parameters)
-    return Draft(
-        graph, parameters, format_, writer.operations(), writer.name, is_separable(template)
-    )
-
-
 def sizes_before(loop: Loop, sizes: Sizes) -> Sizes:
     """Of the sizes of a machine those that what is done before a loop depends on."""
     slots = [y for x in loop.before for y in (x.target, *(z.slot for z in x.arguments)) if y]
@@ -592,7 +456,6 @@ def sizes_before(loop: Loop, sizes: Sizes) -> Sizes:
 
 
 _programs: OrderedDict[tuple, LoopedProgram] = OrderedDict()
-_walks: dict[Target, tuple[Code, Code]] = {}
 
 
 def looped_program(
@@ -612,19 +475,3 @@ def looped_program(
                 _programs.popitem(last=False)
         _programs.move_to_end(key)
         return _programs[key]
-
-
-def walk_code(target: Target) -> tuple[Code, Code]:
-    """The kernels that go from row to row, for lanes and for one lane."""
-    with compiling:
-        if target not in _walks:
-            texts = [
-                write_walk(Width(n, target.real), code) + dense.source(n, target.real)
-                for code, n in enumerate((target.lanes, 1))
-            ]
-            many, one = (
-                compile_module(text + write_segments(code), target)
-                for code, text in enumerate(texts)
-            )
-            _walks[target] = many, one
-        return _walks[target]

@@ -9,19 +9,17 @@ Joints that move by addition are taken together, `STRETCH` coordinates to a row.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from phipsi.backends import tables
 from phipsi.backends.disk.identity import Parts, is_ours
-from phipsi.backends.disk.records import kept
-from phipsi.backends.llvm import Code, Target, compile_object, compiling, llvm_version
-from phipsi.backends.looped import Draft, Drawn, Looped, Piece, Pieces, draft_piece, walk_code
+from phipsi.backends.llvm import Target, llvm_version
 from phipsi.backends.moves import ARGUMENTS, INTEGRATE, Move, move_joint
-from phipsi.backends.rolled import HEAD, TemplateWriter, write_module
-from phipsi.backends.write import Width
+from phipsi.backends.pieces import Looped, Loops, Piece, Pieces, walk_code
+from phipsi.backends.rolled import HEAD
 from phipsi.graph.graph import Graph
 from phipsi.lowering.template_derivatives import (
     OF_COORDINATES,
@@ -65,15 +63,11 @@ class Stretch(JointKind):
 
 Places = dict[JointKind, list[tuple[int, int]]]  # of each kind, where its joints start in q and v
 
+_known: OrderedDict[tuple, Piece] = OrderedDict()  # of a move, its products, and a kind
 
-def loop_move(
-    move: Move,
-    products: tuple[Product, ...],
-    inputs: tuple[str, ...],
-    counts: Sequence[int],
-    target: Target,
-) -> Looped:
-    """A move of a machine, or the product with its Jacobian, as a walk along a table.
+
+class MoveLoops(Loops):
+    """A move of a machine, or the product with its Jacobian, as one walk along a table.
 
     Args:
         move: which, of which machine.
@@ -82,23 +76,69 @@ def loop_move(
         counts: how many numbers each result has.
         target: what the code is made for.
     """
-    places = places_of(move.model)
-    with compiling:
-        pieces = _prepare(move.name, products, inputs, target, list(places))
-    walk = walk_code(target)
-    rows: list[np.ndarray] = []
-    if any(x.is_reverse for x in products):
-        zero = (walk[0].address("zero"), walk[1].address("zero"))
-        rows += [tables.zero_row(zero, i, 0, count) for i, count in enumerate(counts)]
-    operations: Counter[str] = Counter()
-    for kind, starts in places.items():
-        piece = pieces[kind]
-        rows.append(_rows(piece, np.array(starts, np.int64)).reshape(-1))
-        (of_one,) = piece.operations
-        operations.update({op: len(starts) * n for op, n in of_one.items()})
-    whole = np.concatenate([np.array([8 * sum(map(len, rows))], np.int64), *rows])
-    kernels = (walk[0].address("kernel"), walk[1].address("kernel"))
-    return Looped(whole, 0, kernels, operations, 0, (*pieces.values(), *walk))
+
+    def __init__(
+        self,
+        move: Move,
+        products: tuple[Product, ...],
+        inputs: tuple[str, ...],
+        counts: Sequence[int],
+        target: Target,
+    ):
+        self.name, self.products, self.counts = move.name, products, counts
+        self.inputs, self.target = inputs, target
+        self.places = places_of(move.model)
+        self._keys = {x: (move.name, products, inputs, target, x) for x in self.places}
+        self._new = [x for x, key in self._keys.items() if key not in _known]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether kinds of joints were all met before."""
+        return not self._new
+
+    @property
+    def key(self) -> Parts | None:
+        """The move, the kinds and the processor; None for joints of the user's own."""
+        if not all(isinstance(x, Stretch) or is_ours(x) for x in self._new):
+            return None
+        x = self.target
+        processor = (x.cpu, x.features, x.lanes, x.real)
+        about = (self.name, repr(self.products), self.inputs)
+        return about, [repr(x) for x in self._new], processor, llvm_version()
+
+    def trace_templates(self) -> list[Pieces]:
+        """What kinds of joints do that were not met before."""
+        return [
+            Pieces([_on_the_way(move_template(self.name, x, self.target.real), x, self.products)])
+            for x in self._new
+        ]
+
+    def add_pieces(self, pieces: Sequence[Pieces]) -> None:
+        """Keep them for machines to come; what was needed longest ago goes."""
+        for kind, several in zip(self._new, pieces, strict=True):
+            (_known[self._keys[kind]],) = several.by_pass
+        self._pieces = {kind: _known[key] for kind, key in self._keys.items()}
+        for key in self._keys.values():
+            _known.move_to_end(key)
+        while len(_known) > max(KINDS, len(self._keys)):
+            _known.popitem(last=False)
+
+    def make_table(self) -> Looped:
+        """A row for each joint."""
+        walk = walk_code(self.target)
+        rows: list[np.ndarray] = []
+        if any(x.is_reverse for x in self.products):
+            zero = (walk[0].address("zero"), walk[1].address("zero"))
+            rows += [tables.zero_row(zero, i, 0, count) for i, count in enumerate(self.counts)]
+        operations: Counter[str] = Counter()
+        for kind, starts in self.places.items():
+            piece = self._pieces[kind]
+            rows.append(_rows(piece, np.array(starts, np.int64)).reshape(-1))
+            (of_one,) = piece.operations
+            operations.update({op: len(starts) * n for op, n in of_one.items()})
+        whole = np.concatenate([np.array([8 * sum(map(len, rows))], np.int64), *rows])
+        kernels = (walk[0].address("kernel"), walk[1].address("kernel"))
+        return Looped(whole, 0, kernels, operations, 0, (*self._pieces.values(), *walk))
 
 
 def places_of(model: Model) -> Places:
@@ -153,7 +193,7 @@ def _rows(piece: Piece, starts: np.ndarray) -> np.ndarray:
     return rows
 
 
-# -- code ------------------------------------------------------------------------------------
+# -- templates -------------------------------------------------------------------------------
 
 
 def move_template(name: str, kind: JointKind, real: str) -> Template:
@@ -191,68 +231,3 @@ def _on_the_way(template: Template, kind: JointKind, products: Sequence[Product]
         stores = [x for y in made for region in y.regions for x in region.stores]
         template = Template(graph, [Region(None, stores, checks)])
     return template
-
-
-_known: OrderedDict[tuple, Piece] = OrderedDict()
-
-
-def _prepare(
-    name: str,
-    products: tuple[Product, ...],
-    inputs: tuple[str, ...],
-    target: Target,
-    kinds: Sequence[JointKind],
-) -> Mapping[JointKind, Piece]:
-    """The code of a move at joints of these kinds; what was not met before is compiled."""
-    keys = {x: (name, products, inputs, target, x) for x in kinds}
-    new = [x for x in kinds if keys[x] not in _known]
-    if new:
-        about = (name, repr(products), inputs)
-        drawn = kept(
-            "moves",
-            _key(new, target, about),
-            lambda: _drawn(name, products, inputs, target, new),
-        )
-        codes = {lanes: Code(x, target) for lanes, x in drawn.objects.items()}
-        for kind, draft in zip(new, drawn.pieces[0].by_pass, strict=True):
-            _known[keys[kind]] = _loaded(draft, codes, target)
-    found = {x: _known[keys[x]] for x in kinds}
-    for x in kinds:
-        _known.move_to_end(keys[x])
-    while len(_known) > max(KINDS, len(kinds)):
-        _known.popitem(last=False)
-    return found
-
-
-def _key(kinds: Sequence[JointKind], target: Target, about: tuple) -> Parts | None:
-    """What code depends on; None for joints of the user's own."""
-    if not all(isinstance(x, Stretch) or is_ours(x) for x in kinds):
-        return None
-    processor = (target.cpu, target.features, target.lanes, target.real)
-    return about, [repr(x) for x in kinds], processor, llvm_version()
-
-
-def _drawn(
-    name: str,
-    products: tuple[Product, ...],
-    inputs: tuple[str, ...],
-    target: Target,
-    kinds: Sequence[JointKind],
-) -> Drawn:
-    """Templates of kinds, compiled."""
-    made = [_on_the_way(move_template(name, x, target.real), x, products) for x in kinds]
-    objects = {}
-    writers: list[TemplateWriter] = []
-    for lanes in {1, target.lanes}:
-        width = Width(lanes, target.real)
-        writers = [TemplateWriter(x, inputs, f"template{i}", width) for i, x in enumerate(made)]
-        objects[lanes] = compile_object(write_module(writers), target, kept=False)
-    drafts = [draft_piece(x, y) for x, y in zip(made, writers, strict=True)]  # of any width
-    return Drawn(objects, [Pieces(drafts)])
-
-
-def _loaded(draft: Draft, codes: Mapping[int, Code], target: Target) -> Piece:
-    """With its code in memory."""
-    what = draft.graph, draft.parameters, draft.format, draft.operations
-    addresses = codes[target.lanes].address(draft.name), codes[1].address(draft.name)
-    return Piece(*what, addresses, tuple(codes.values()), draft.is_separable)

@@ -88,9 +88,14 @@ class Steps:
 
 
 class StepComputation(ABC):
-    """Steps as what is to be compiled: see `phipsi.backends.job.Computation`."""
+    """Steps as what is to be compiled: see `phipsi.backends.job.Computation`.
+
+    Attributes:
+        largest: nodes of a graph, at the most.
+    """
 
     real = "double"
+    largest: int
 
     @property
     @abstractmethod

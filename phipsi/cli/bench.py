@@ -22,8 +22,8 @@ from phipsi.cli.pinocchio import TimedPinocchio
 from phipsi.cli.screen import Screen, heading, number, table, times, working
 from phipsi.cli.tasks import TASKS, Task, states_of
 from phipsi.cli.timing import Times, interleave
-from phipsi.compile import check_backend
 from phipsi.errors import InputError, PhipsiError
+from phipsi.function.checks import check_backend
 from phipsi.model.model import Model
 from phipsi.simulate.run import rollout
 

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import BODY, POSE, SCALAR
-from phipsi.compile import check_backend, check_model, compile
+from phipsi.compile import compile
 from phipsi.errors import InputError, SolveError
 from phipsi.function.arrays import ArrayFunction
+from phipsi.function.checks import check_backend, check_model
 from phipsi.function.point_entries import PointEntries
 from phipsi.function.results import copied
 from phipsi.lowering.inputs import SPATIAL

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from phipsi.compile import check_model
 from phipsi.errors import ModelError
+from phipsi.function.checks import check_model
 from phipsi.model.model import Model
 
 MOST_NAMES = 6  # of closures, in a message

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import COORDINATES, SCALAR
-from phipsi.compile import check_model
 from phipsi.dynamics.evaluate import EVERY_BODY, NOWHERE, Recipe, answer
+from phipsi.function.checks import check_model
 from phipsi.function.point_entries import ORIGIN
 from phipsi.model.model import Model, Point
 from phipsi.operators import B, E, H, H_dot, M, S, V, X, a, b, beta, cross, gravity, phi, vector

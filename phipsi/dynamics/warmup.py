@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from phipsi.compile import check_model
 from phipsi.dynamics.energy import kinetic_energy, momentum, potential_energy
 from phipsi.dynamics.forward import accelerations, forward_dynamics
 from phipsi.dynamics.inverse import bias_force, gravity_force, inverse_dynamics
@@ -21,6 +20,7 @@ from phipsi.dynamics.points import (
     operational_inertia,
 )
 from phipsi.errors import InputError, ModelError, SolveError, name_choices
+from phipsi.function.checks import check_model
 from phipsi.model.model import Model, Point
 
 # Of each function, how many vectors of the size of the speeds it takes beside q.

@@ -28,6 +28,7 @@ from phipsi.algebra.node import (
     invert,
 )
 from phipsi.algebra.rewriting.normal import joined, number_and_factors, terms_of
+from phipsi.algebra.rewriting.terms import Term
 from phipsi.algebra.spaces import BODY, Causality
 from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError, SolveError
@@ -149,7 +150,7 @@ def split_strict(operand: Node, typed: Node | None = None) -> tuple[Node, list[N
             own.append(joined(number, factors, scalars))
         else:
             opened = terms_of(_open_one(factors))
-            pending[:0] = [(number * n, scalars + more, parts) for n, more, parts in opened]
+            pending[:0] = [Term(number * n, scalars + more, parts) for n, more, parts in opened]
     if not own:
         raise SolveError(f"`{typed or operand}` is singular on every machine: its diagonal is zero")
     return reduce(add, own), strict

@@ -25,7 +25,7 @@ from typing import Any
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.node import Identity, Inverse, Node, Symbol, Transpose, invert
-from phipsi.algebra.rewriting.normal import joined
+from phipsi.algebra.rewriting.terms import Term, joined
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Space
 from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError
@@ -46,7 +46,6 @@ from phipsi.lowering.structure import (
     step_of,
 )
 from phipsi.lowering.words import (
-    Word,
     is_anticausal,
     is_causal,
     is_propagator,
@@ -90,7 +89,7 @@ class MatrixLowering(RecursionLowering):
         if not self._fill(slot, operator, FORCES):  # all its terms cancel
             outside, self.matrix = self.matrix, slot.number
             first = len(self.statements)
-            nothing = Word(0, (Identity(space),))
+            nothing = Term(0, (), (Identity(space),))
             _emit_small(self, 0, nothing, False, points_of(operator))
             self._redirect(slot, first)
             self.matrix = outside
@@ -185,19 +184,19 @@ def emit_matrix(low: MatrixLowering, number: int, operator: Node, kinds: Kinds =
             if partner is not None:
                 taken.add(partner)
                 mirrored = True
-        word = word if word.atoms else _unit_word(word, operator)
-        if all(map(is_small_square, word.atoms)):
+        word = word if word.factors else _unit_word(word, operator)
+        if all(map(is_small_square, word.factors)):
             _emit_small(low, number, word, mirrored, points_of(operator))
-        elif all(map(is_memoryless, word.atoms)):
+        elif all(map(is_memoryless, word.factors)):
             _emit_diagonal(low, number, word, mirrored, kinds)
         else:
             _emit_word(low, number, word, mirrored, kinds)
 
 
-def _unit_word(word: Word, operator: Node) -> Word:
+def _unit_word(word: Term, operator: Node) -> Term:
     """The identity of a space, named."""
     assert operator.source is not None
-    return Word(word.number, (Identity(operator.source),), word.scalars)
+    return Term(word.number, word.scalars, (Identity(operator.source),))
 
 
 def _emit_lines(low: MatrixLowering, number: int, operator: Node, kinds: Kinds) -> None:
@@ -212,13 +211,13 @@ def _emit_lines(low: MatrixLowering, number: int, operator: Node, kinds: Kinds) 
         low.sink("emit_line", (slot,), (number, target, kind, j, is_star), slot.domain)
 
 
-def _emit_word(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
+def _emit_word(low: MatrixLowering, number: int, word: Term, mirrored: bool, kinds: Kinds) -> None:
     """One word's share of an output."""
-    if any(x.source is SCALAR or is_own(x.source) for x in word.atoms):
+    if any(x.source is SCALAR or is_own(x.source) for x in word.factors):
         _emit_outer(low, number, word, mirrored, kinds)
         return
-    inward = [is_causal(x) for x in word.atoms]
-    outward = [is_anticausal(x) for x in word.atoms]
+    inward = [is_causal(x) for x in word.factors]
+    outward = [is_anticausal(x) for x in word.factors]
     if any(inward) and any(outward):
         _emit_pairs(low, number, word, mirrored, kinds)
     elif any(outward):
@@ -229,25 +228,25 @@ def _emit_word(low: MatrixLowering, number: int, word: Word, mirrored: bool, kin
 
 
 def _emit_diagonal(
-    low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds
+    low: MatrixLowering, number: int, word: Term, mirrored: bool, kinds: Kinds
 ) -> None:
     """A memoryless word between bodies and joints: its blocks as they are."""
-    operator = product(word.atoms)
+    operator = product(word.factors)
     slot = _scaled_block(low, word, low.block(operator))
     options = (number, mirrored, operator.target, operator.source, kinds)
     low.sink("emit_diagonal", (slot,), options, BODIES)
 
 
 def _emit_small(
-    low: MatrixLowering, number: int, word: Word, mirrored: bool, points: tuple | None
+    low: MatrixLowering, number: int, word: Term, mirrored: bool, points: tuple | None
 ) -> None:
     """A word of point, coordinate or base space: block by block, or a small dense matrix."""
-    alone = [is_pointwise(x) for x in word.atoms]
+    alone = [is_pointwise(x) for x in word.factors]
     if any(alone) and not all(alone):
-        slots = [low.assemble(x) if is_pointwise(x) else low.block(x) for x in word.atoms]
+        slots = [low.assemble(x) if is_pointwise(x) else low.block(x) for x in word.factors]
         slot = reduce(lambda x, y: low.emit("compose", (x, y), x.shape), slots)
     else:
-        slot = low.block(product(word.atoms))
+        slot = low.block(product(word.factors))
     slot = _scaled_block(low, word, slot)
     there = slot.domain
     if slot.domain.kind == "point" and points is not None:
@@ -256,7 +255,7 @@ def _emit_small(
 
 
 def _emit_columns(
-    low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds, is_star: bool
+    low: MatrixLowering, number: int, word: Term, mirrored: bool, kinds: Kinds, is_star: bool
 ) -> None:
     """A causal word: block (i, j) at each body i that column j passes."""
     left, core, right = _sides(word, kinds)
@@ -278,7 +277,7 @@ def _column(low: MatrixLowering, atoms: Sequence[Node], columns: Columns) -> Slo
     return low.vector(product(atoms) @ start if atoms else start)
 
 
-def _emit_pairs(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
+def _emit_pairs(low: MatrixLowering, number: int, word: Term, mirrored: bool, kinds: Kinds) -> None:
     """An anticausal word behind a causal one: a block where two columns meet."""
     left, core, right = _sides(word, (DUAL[kinds[0]], kinds[1]))
     first = max(i for i, x in enumerate(core) if is_anticausal(x)) + 1
@@ -296,7 +295,7 @@ def _emit_pairs(low: MatrixLowering, number: int, word: Word, mirrored: bool, ki
 
 
 def _walker(
-    low: MatrixLowering, word: Word, core: Sequence[Node], side: Side
+    low: MatrixLowering, word: Term, core: Sequence[Node], side: Side
 ) -> tuple[Slot, Node | None, tuple[Columns, int]]:
     """The column (I - E)^-1 r of a causal string r of finitely many steps.
 
@@ -309,7 +308,7 @@ def _walker(
     rest = core[1:] if E is not None else core
     if any(is_causal(x) and not is_step(x) for x in rest):
         raise LoweringError(
-            f"cannot make a matrix of `{product(word.atoms)}` in O(1) per block: two recursions "
+            f"cannot make a matrix of `{product(word.factors)}` in O(1) per block: two recursions "
             "follow each other on one side of the blocks' common ancestor; apply it to vectors, "
             "or use pp.as_matrix"
         )
@@ -318,31 +317,31 @@ def _walker(
     return _column(low, (*core, *_cap(side)), columns), E, (columns, delay)
 
 
-def _cut(word: Word) -> int | None:
+def _cut(word: Term) -> int | None:
     """Which factors of a word are the left one of two matrices; None if it is one matrix.
 
     A matrix of a small space stands inside it, or a small space where neither columns
     begin nor rows end: B(here) B(there)*.
     """
-    if any(x.source is SCALAR or is_own(x.source) for x in word.atoms):
+    if any(x.source is SCALAR or is_own(x.source) for x in word.factors):
         return None
-    if len(word.atoms) == 1:
-        return find_cut(word.atoms[0].factors)
-    if all(map(is_small_square, word.atoms)):
+    if len(word.factors) == 1:
+        return find_cut(word.factors[0].factors)
+    if all(map(is_small_square, word.factors)):
         return None
-    _, atoms = _take_side(tuple(starred(x) for x in reversed(word.atoms)), BODY)
+    _, atoms = _take_side(tuple(starred(x) for x in reversed(word.factors)), BODY)
     before = len(atoms)
     _, atoms = _take_side(tuple(starred(x) for x in reversed(atoms)), BODY)
     for i, atom in enumerate(atoms, before - len(atoms)):
         for place, space in ((i, atom.target), (i + 1, atom.source)):
-            if space not in (BODY, JOINT) and 0 < place < len(word.atoms):
+            if space not in (BODY, JOINT) and 0 < place < len(word.factors):
                 return place
     return None
 
 
-def _emit_product(low: MatrixLowering, number: int, word: Word, cut: int, kinds: Kinds) -> None:
+def _emit_product(low: MatrixLowering, number: int, word: Term, cut: int, kinds: Kinds) -> None:
     """A word cut in two at a small space: both sides as matrices, multiplied."""
-    factors = word.atoms[0].factors if len(word.atoms) == 1 else word.atoms
+    factors = word.factors[0].factors if len(word.factors) == 1 else word.factors
     left, right = product(factors[:cut]), product(factors[cut:])
     points = points_of(left, False)
     points = points_of(right) if points is None else points
@@ -356,7 +355,7 @@ def _emit_product(low: MatrixLowering, number: int, word: Word, cut: int, kinds:
         low.sink("emit_product", (A, B), (number,), WORLD)
 
 
-def _emit_outer(low: MatrixLowering, number: int, word: Word, mirrored: bool, kinds: Kinds) -> None:
+def _emit_outer(low: MatrixLowering, number: int, word: Term, mirrored: bool, kinds: Kinds) -> None:
     """x @ y*: both vectors of the whole machine, multiplied entry by entry."""
     for x, y in _outer_factors(word):
         slots = []
@@ -369,10 +368,10 @@ def _emit_outer(low: MatrixLowering, number: int, word: Word, mirrored: bool, ki
         low.sink("emit_outer", slots, (number, mirrored), WORLD)
 
 
-def _outer_factors(word: Word) -> list[tuple[Node, Node]]:
+def _outer_factors(word: Term) -> list[tuple[Node, Node]]:
     """x and y of x @ y*; each pair of x @ y* + ..., one for each number of a space in between."""
-    cut = next(i for i, x in enumerate(word.atoms) if x.source is SCALAR or is_own(x.source)) + 1
-    left, right = product(word.atoms[:cut]), starred(product(word.atoms[cut:]))
+    cut = next(i for i, x in enumerate(word.factors) if x.source is SCALAR or is_own(x.source)) + 1
+    left, right = product(word.factors[:cut]), starred(product(word.factors[cut:]))
     space = left.source
     assert space is not None
     if not space.is_own:
@@ -381,7 +380,7 @@ def _outer_factors(word: Word) -> list[tuple[Node, Node]]:
     return [(left @ unit, right @ unit) for unit in units]
 
 
-def _scaled(low: MatrixLowering, word: Word, slot: Slot) -> Slot:
+def _scaled(low: MatrixLowering, word: Term, slot: Slot) -> Slot:
     """The slot times the word's number and scalars."""
     if word.number != 1:
         slot = low.emit("scale", (slot,), slot.shape, (float(word.number),))
@@ -390,7 +389,7 @@ def _scaled(low: MatrixLowering, word: Word, slot: Slot) -> Slot:
     return slot
 
 
-def _scaled_block(low: MatrixLowering, word: Word, block: Slot) -> Slot:
+def _scaled_block(low: MatrixLowering, word: Term, block: Slot) -> Slot:
     """A block times the word's number and scalars."""
     if word.number != 1:
         block = low.emit("scale_block", (block,), block.shape, (float(word.number),))
@@ -402,17 +401,17 @@ def _scaled_block(low: MatrixLowering, word: Word, block: Slot) -> Slot:
 # -- the sides of a matrix ---------------------------------------------------------------
 
 
-def _sides(word: Word, kinds: Kinds) -> tuple[Side, tuple[Node, ...], Side]:
+def _sides(word: Term, kinds: Kinds) -> tuple[Side, tuple[Node, ...], Side]:
     """What stands outermost on either side, and the rest, between bodies and joints."""
-    first, last = word.atoms[0].target, word.atoms[-1].source
+    first, last = word.factors[0].target, word.factors[-1].source
     assert first is not None and last is not None
-    right, atoms = _take_side(tuple(reversed([starred(x) for x in word.atoms])), last)
+    right, atoms = _take_side(tuple(reversed([starred(x) for x in word.factors])), last)
     left, atoms = _take_side(tuple(starred(x) for x in reversed(atoms)), first)
     for atom in atoms:
         inner = {atom.source, atom.target} - {BODY, JOINT}
         if inner:
             raise LoweringError(
-                f"cannot make a matrix of `{product(word.atoms)}`: `{atom}` stands inside it; "
+                f"cannot make a matrix of `{product(word.factors)}`: `{atom}` stands inside it; "
                 "apply it to vectors, or use pp.as_matrix"
             )
     left, right = (
@@ -484,9 +483,9 @@ def _diagonal(low: MatrixLowering, operator: Node) -> Slot:
     return total
 
 
-def _word_diagonal(low: MatrixLowering, word: Word, space: Space) -> Slot | None:
+def _word_diagonal(low: MatrixLowering, word: Term, space: Space) -> Slot | None:
     """The diagonal blocks of a word; None where they vanish."""
-    atoms = word.atoms
+    atoms = word.factors
     if any(x.source is SCALAR or is_own(x.source) for x in atoms):
         pairs = [map(low.vector, pair) for pair in _outer_factors(word)]
         outer = [low.emit("outer", (x, y), Shape(x.shape.rows, y.shape.rows)) for x, y in pairs]
@@ -521,9 +520,9 @@ def _own_part(atom: Node) -> Node:
     return invert(own)
 
 
-def _meeting_diagonal(low: MatrixLowering, word: Word) -> Slot | None:
+def _meeting_diagonal(low: MatrixLowering, word: Term) -> Slot | None:
     """Block (k, k) of l Phi* m Psi r: l* Y r at k, or Y of the parent carried out to k."""
-    core = word.atoms
+    core = word.factors
     first = max(i for i, x in enumerate(core) if is_anticausal(x)) + 1
     last = min(i for i, x in enumerate(core) if is_causal(x))
     outer = tuple(starred(x) for x in reversed(core[:first]))

@@ -12,13 +12,15 @@ innovations form (I - H psi K)* D^-1 (I - H psi K) [003 Lemma 3]. Identities tha
 are those of the register, by their names.
 
 This is no second normal form: of an expression and of its normal form, the same is left, but for
-the axioms.
+the axioms. Inverses are distributed by the function that the normal form uses; but nothing that
+may be singular cancels here, and what is left to invert becomes an algorithm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial, reduce
+from typing import NamedTuple
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import MASS, Family, family_of
@@ -30,23 +32,15 @@ from phipsi.algebra.node import (
     Node,
     Product,
     Root,
-    Scaled,
     Symbol,
     Transpose,
     add,
     compose,
     invert,
-    scale,
 )
-from phipsi.algebra.rewriting.normal import (
-    Term,
-    joined,
-    number_and_factors,
-    terms_of,
-    tidied,
-    totals,
-)
+from phipsi.algebra.rewriting.normal import inverted, number_and_factors, terms_of, tidied
 from phipsi.algebra.rewriting.singular import ZERO, why_singular
+from phipsi.algebra.rewriting.terms import Term, is_zero, joined, totals
 from phipsi.algebra.spaces import (
     BASE,
     BODY,
@@ -115,6 +109,25 @@ def inverse_of(family: Family) -> Node:
 
 
 # -- settling --------------------------------------------------------------------------
+
+
+class Settled(NamedTuple):
+    """Expressions of one function, ready for lowering.
+
+    Attributes:
+        nodes: the settled expressions, in order.
+        typed: of each part of them, how it was typed; for messages.
+    """
+
+    nodes: tuple[Node, ...]
+    typed: Mapping[Node, Node]
+
+
+def settle_expressions(expressions: Sequence[Node], plain: bool = True) -> Settled:
+    """Expressions of one function ready for lowering; `plain` as for `settle`."""
+    memo: dict[Node, Node] = {}
+    nodes = tuple(settle(x, plain, memo) for x in expressions)
+    return Settled(nodes, {after: before for before, after in memo.items()})
 
 
 def settle(node: Node, plain: bool = True, memo: dict[Node, Node] | None = None) -> Node:
@@ -219,29 +232,30 @@ def _relieved(node: Node) -> Node:
 
 def inverse(node: Node, plain: bool = True, typed: Node | None = None) -> Node:
     """A^-1 of a settled operator; `typed` is how the user wrote it."""
+    why = why_singular(node)
+    if (why and why != ZERO) or is_zero(node):  # other zero blocks are told by joint and body
+        raise SolveError(f"`{typed or node}` is singular on every machine: {why or ZERO}")
+
+    def invert_factor(factor: Node) -> Node:
+        return _find_inverse(factor, plain, typed if factor is node else None)
+
+    return inverted(node, invert_factor, partial(reduce, compose))
+
+
+def _find_inverse(node: Node, plain: bool, typed: Node | None) -> Node:
+    """The inverse of what is no product, multiple or turn, in sweeps and small systems.
+
+    The normal form leaves it as it is: what is found here is an algorithm, in letters that
+    `derive` reaches by the identities.
+    """
     if node in (op.phi, op.psi):
         step = step_of(node)
         assert step is not None
         return op.I.at(BODY) - step
-    why = why_singular(node)
-    if why and why != ZERO:  # zero blocks are told by joint and body
-        raise SolveError(f"`{typed or node}` is singular on every machine: {why}")
     if isinstance(node, Transpose):  # of a letter
         return starred(inverse(node.children[0], plain))
-    if isinstance(node, Symbol) and node.record.orthogonal:
-        return starred(node)
-    match node:
-        case Identity() | Inverse():
-            return invert(node)
-        case Scaled() if not isinstance(node.factor, Node):
-            if node.factor == 0:
-                raise SolveError(f"`{typed or node}` is singular on every machine: {ZERO}")
-            return scale(1 / node.factor, inverse(node.children[-1], plain))
-        case Scaled():
-            assert isinstance(node.factor, Node)
-            return scale(Inverse(node.factor), inverse(node.children[-1], plain))
-        case Product() if all(x.is_square and x.source is not SCALAR for x in node.factors):
-            return reduce(compose, (inverse(x, plain) for x in reversed(node.factors)))
+    if isinstance(node, (Identity, Inverse)):
+        return invert(node)
     if node in _known_inverses():
         return _known_inverses()[node]
     if node.causality in (MEMORYLESS, CAUSAL, ANTICAUSAL) or node.target is SCALAR:
@@ -289,13 +303,13 @@ def _find_family(node: Node) -> Family | None:
     cores: dict[tuple[Node, Node], list[Term]] = {}
     for number, scalars, factors in terms_of(node):
         if is_memoryless(joined(number, factors, scalars)):
-            blocks.append((number, scalars, factors))
+            blocks.append(Term(number, scalars, factors))
             continue
         found = _split_core(factors)
         if found is None:
             return None
         L, E, middle = found
-        cores.setdefault((L, E), []).append((number, scalars, middle))
+        cores.setdefault((L, E), []).append(Term(number, scalars, middle))
     if len(cores) != 1:
         return None
     (((L, E), terms),) = cores.items()
@@ -308,7 +322,7 @@ def _find_family(node: Node) -> Family | None:
 def _add_up(terms: Sequence[Term]) -> Node:
     """The sum of terms, like ones added: families of equal operators are equal."""
     numbers = totals(((scalars, factors), number) for number, scalars, factors in terms)
-    kept = [(number, *key) for key, number in numbers.items()] or terms
+    kept = [Term(number, *key) for key, number in numbers.items()] or terms
     return reduce(add, (joined(number, factors, scalars) for number, scalars, factors in kept))
 
 

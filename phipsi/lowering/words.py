@@ -1,7 +1,7 @@
 """Operators as sums of words, from which matrices are made: a step of the lowering.
 
-A word is a number times a product of atoms: memoryless operators, the step
-E_phi, propagators (I - N)^-1, and stars of these. Where a causal atom stands
+A word is a product of atoms: memoryless operators, the step E_phi, propagators (I - N)^-1, and
+stars of these; a term is a number times a word. Where a causal atom stands
 left of an anticausal one, the pair is replaced by the decomposition
 
     phi W phi* = R + phi~ R + R phi~*,     R = W + blockdiag(E_phi R E_phi*),
@@ -15,9 +15,8 @@ B* Omega B by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, reduce
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial, reduce
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.families import Family, family_of
@@ -32,7 +31,16 @@ from phipsi.algebra.node import (
     add,
     compose,
 )
-from phipsi.algebra.rewriting.normal import LARGEST, joined, number_and_factors, totals
+from phipsi.algebra.rewriting.normal import LARGEST, number_and_factors
+from phipsi.algebra.rewriting.terms import (
+    Number,
+    Polynomial,
+    Term,
+    Word,
+    joined,
+    multiply_out,
+    totals,
+)
 from phipsi.algebra.spaces import BASE, BODY, POINTS, SCALAR, Causality, Space
 from phipsi.algebra.stars import starred
 from phipsi.errors import LoweringError
@@ -44,6 +52,7 @@ from phipsi.lowering.structure import (
     find_cut,
     is_memoryless,
     is_one_step,
+    is_own,
     load_points,
     step_of,
 )
@@ -53,103 +62,85 @@ TOO_LONG = (  # nobody types more, and a bug might
 )
 
 
-@dataclass(frozen=True)
-class Word:
-    """number * scalars * atoms."""
-
-    number: float
-    atoms: tuple[Node, ...]
-    scalars: tuple[Node, ...] = ()
-
-    @property
-    def star(self) -> Word:
-        """The transpose."""
-        return Word(self.number, tuple(map(starred, reversed(self.atoms))), self.scalars)
-
-    def __str__(self) -> str:
-        return str(joined(self.number, self.atoms or (Identity(BODY),), self.scalars))
-
-
-def words_of(operator: Node) -> list[Word]:
-    """The reduced words of a settled operator."""
+def words_of(operator: Node) -> list[Term]:
+    """The reduced words of a settled operator, each with its number."""
     return _gathered(operator, _reduce, True)
 
 
 def _gathered(
-    operator: Node, step: Callable[[Word], list[Word] | None], is_cut: bool
-) -> list[Word]:
+    operator: Node, step: Callable[[Term], list[Term] | None], is_cut: bool
+) -> list[Term]:
     """The words of an operator, each reduced as far as it goes, equal ones added up."""
-    pending = list(expand(operator, is_cut))
-    done: dict[tuple, list[float]] = {}
+    pending = [Term(number, *word) for word, number in expand(operator, is_cut).items()]
+    done: list[tuple[Word, Number]] = []
     while pending:
         if len(pending) + len(done) > LARGEST:
             raise LoweringError(TOO_LONG.format(operator))
-        word = pending.pop(0)
-        shorter = step(word)
+        term = pending.pop(0)
+        shorter = step(term)
         if shorter is None:
-            done.setdefault((word.atoms, word.scalars), []).append(word.number)
+            done.append((Word(term.scalars, term.factors), term.number))
         else:
             pending[:0] = shorter
-    pairs = ((key, number) for key, numbers in done.items() for number in numbers)
-    return [Word(number, *key) for key, number in totals(pairs).items()]
+    return [Term(number, *word) for word, number in totals(done).items()]
 
 
-def expand(node: Node, is_cut: bool = True) -> Iterator[Word]:
-    """Products multiplied out, memoryless operators kept whole.
+def expand(node: Node, is_cut: bool = True) -> Polynomial:
+    """Products multiplied out, as in the normal form, but memoryless operators are kept whole.
+
+    And nothing cancels: X X^-1 stays, for the program has to look at the pivots of X on its
+    machine, and to raise where they vanish. What may cancel has done so before, in `rewrite`.
 
     Args:
         node: the operator.
         is_cut: whether products that `find_cut` cuts are kept whole as well: each
             side of the cut becomes a matrix of its own, with words of its own.
     """
-    if is_memoryless(node) and not isinstance(node, (Scaled, Product)) and not _at_points(node):
-        yield Word(1, () if isinstance(node, Identity) else (node,))
-        return
-    match node:
-        case Sum():
-            for term in node.children:
-                yield from expand(term, is_cut)
-        case Scaled():
-            for word in expand(node.children[-1], is_cut):
-                if isinstance(node.factor, Node):
-                    yield Word(word.number, word.atoms, (*word.scalars, node.factor))
-                else:
-                    yield Word(word.number * node.factor, word.atoms, word.scalars)
-        case Product() if any(x.is_vector for x in node.factors):  # an outer product
-            cut = next(i for i, x in enumerate(node.factors) if x.is_vector) + 1
-            yield Word(1, (product(node.factors[:cut]), product(node.factors[cut:])))
-        case Product() if any(x.source.is_own for x in node.factors[:-1] if x.source):
-            cut = next(i for i, x in enumerate(node.factors) if x.source and x.source.is_own) + 1
-            yield Word(1, (product(node.factors[:cut]), product(node.factors[cut:])))
-        case Product() if is_cut and find_cut(node.factors) is not None:
-            yield Word(1, (node,))
-        case Product():
-            words = [Word(1, ())]
-            for factor in node.factors:
-                is_number = factor.is_scalar
-                parts = [Word(1, (), (factor,))] if is_number else list(expand(factor, is_cut))
-                words = _times(words, parts, node)
-            for word in words:
-                factors = [x for atom in word.atoms for x in atom.factors]
-                whole = is_cut and find_cut(factors) is not None
-                atoms = (product(factors),) if whole else load_points(word.atoms)
-                yield Word(word.number, atoms, word.scalars)
-        case Identity():
-            yield Word(1, ())
-        case _:
-            yield Word(1, (node,))
+    whole = _find_whole(node, is_cut)
+    if whole is not None:
+        return {Word((), whole): 1}
+
+    def words_of_part(part: Node) -> Polynomial:
+        return {Word((part,), ()): 1} if part.is_scalar else expand(part, is_cut)
+
+    words = multiply_out(node, words_of_part, partial(_times, whole=node))
+    if not isinstance(node, Product):
+        return words
+    return totals((_join_factors(word, is_cut), number) for word, number in words.items())
 
 
-def _times(left: Sequence[Word], right: Sequence[Word], whole: Node) -> list[Word]:
+def _find_whole(node: Node, is_cut: bool) -> tuple[Node, ...] | None:
+    """The factors of an operator that is not multiplied out; None for others."""
+    if isinstance(node, Product):
+        factors = node.factors
+        vectors, columns = [x.is_vector for x in factors], [is_own(x.source) for x in factors[:-1]]
+        for ends in (vectors, columns):  # an outer product, or as many as an own space has entries
+            if any(ends):
+                cut = ends.index(True) + 1
+                return product(factors[:cut]), product(factors[cut:])
+        return (node,) if is_cut and find_cut(node.factors) is not None else None
+    if isinstance(node, (Scaled, Identity)) or not is_memoryless(node) or _at_points(node):
+        return None
+    return (node,)
+
+
+def _join_factors(word: Word, is_cut: bool) -> Word:
+    """A word whose factors are one product where it is to be cut, and else loaded by points."""
+    factors = [x for factor in word.factors for x in factor.factors]
+    is_whole = is_cut and find_cut(factors) is not None
+    return Word(word.scalars, (product(factors),) if is_whole else load_points(word.factors))
+
+
+def _times(left: Polynomial, right: Polynomial, whole: Node) -> Polynomial:
     """All products of two words, equal ones added up; LoweringError for too many."""
-    numbers = totals(
-        ((x.atoms + y.atoms, x.scalars + y.scalars), x.number * y.number)
-        for x in left
-        for y in right
+    words = totals(
+        (Word(x.scalars + y.scalars, x.factors + y.factors), m * n)
+        for x, m in left.items()
+        for y, n in right.items()
     )
-    if len(numbers) > LARGEST:
+    if len(words) > LARGEST:
         raise LoweringError(TOO_LONG.format(whole))
-    return [Word(number, *key) for key, number in numbers.items()]
+    return words
 
 
 def _at_points(node: Node) -> bool:
@@ -210,9 +201,9 @@ def _lemma_5(family: Family) -> dict[tuple[Node, ...], tuple[Node, ...]]:
     return found
 
 
-def _reduce(word: Word) -> list[Word] | None:
+def _reduce(word: Term) -> list[Term] | None:
     """The words that one step of reduction leaves, or None if there is nothing to do."""
-    atoms, shorter = word.atoms, _by_lemma_5(word)
+    atoms, shorter = word.factors, _by_lemma_5(word)
     if shorter is not None:
         return shorter
     for i, left in enumerate(atoms):
@@ -227,9 +218,9 @@ def _reduce(word: Word) -> list[Word] | None:
     return None
 
 
-def _by_lemma_5(word: Word) -> list[Word] | None:
+def _by_lemma_5(word: Term) -> list[Term] | None:
     """A word in which psi K L phi stands, as two without; None if there is none."""
-    atoms = word.atoms
+    atoms = word.factors
     for family in dict.fromkeys(map(_family_of_gain, atoms)):
         for pattern, terms in _lemma_5(family).items() if family else ():
             n = len(pattern)
@@ -250,11 +241,11 @@ def shortened(operator: Node) -> Node:
         words = _gathered(operator, _by_lemma_5, False)
     except LoweringError:  # too many to be short
         return operator
-    recursions = sum(_count_recursions(x) for word in words for x in word.atoms)
+    recursions = sum(_count_recursions(x) for word in words for x in word.factors)
     if not words or recursions >= _count_recursions(operator):
         return operator
     unit = (Identity(operator.source),)
-    return reduce(add, (joined(x.number, x.atoms or unit, x.scalars) for x in words))
+    return reduce(add, (joined(x.number, x.factors or unit, x.scalars) for x in words))
 
 
 def _count_recursions(node: Node) -> int:
@@ -270,14 +261,13 @@ def _family_of_gain(atom: Node) -> Family | None:
     return family_of(letter) if is_gain and isinstance(letter, Symbol) else None
 
 
-def _put(word: Word, number: float, start: int, middle: Sequence[Node], stop: int) -> Word:
+def _put(word: Term, number: float, start: int, middle: Sequence[Node], stop: int) -> Term:
     inside = tuple(x for x in middle if not isinstance(x, Identity))
-    return Word(
-        word.number * number, (*word.atoms[:start], *inside, *word.atoms[stop:]), word.scalars
-    )
+    factors = (*word.factors[:start], *inside, *word.factors[stop:])
+    return Term(word.number * number, word.scalars, factors)
 
 
-def _meet(word: Word, start: int, left: Node, W: Node, right: Node, stop: int) -> list[Word]:
+def _meet(word: Term, start: int, left: Node, W: Node, right: Node, stop: int) -> list[Term]:
     """A causal atom, a memoryless W and an anticausal atom, decomposed."""
     star = starred(right)
     E, F = (x if is_step(x) else step_of(x) for x in (left, star))
@@ -287,7 +277,7 @@ def _meet(word: Word, start: int, left: Node, W: Node, right: Node, stop: int) -
             "step; pp.as_matrix evaluates it densely"
         )
 
-    def put(*middle: Node) -> Word:
+    def put(*middle: Node) -> Term:
         return _put(word, 1, start, middle, stop)
 
     bases = [x for x in (left, star) if x.target is BASE]
@@ -303,7 +293,7 @@ def _meet(word: Word, start: int, left: Node, W: Node, right: Node, stop: int) -
     return [put(R), put(left, *E.factors, R), put(R, *starred(F).factors, right)]
 
 
-def _meet_at_base(left: Node, star: Node, W: Node, put: Callable[..., Word]) -> list[Word]:
+def _meet_at_base(left: Node, star: Node, W: Node, put: Callable[..., Term]) -> list[Term]:
     """Where one side ends at the base: nothing outboard of the base is inboard of a body."""
     if left.target is BASE and star.target is BASE:
         return [put(CARRIED_TO_BASE(W))]

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
 from phipsi.backends.parallel.workers import threads_or_default
-from phipsi.compile import check_backend
 from phipsi.errors import InputError, SolveError
+from phipsi.function.checks import check_backend
 from phipsi.function.results import checked_out, kept_apart
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.model.configuration import check_array, check_configuration

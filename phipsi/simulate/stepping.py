@@ -20,7 +20,7 @@ from phipsi.backends.llvm import compiling
 from phipsi.backends.machine_code import Loaded
 from phipsi.backends.partition import Task
 from phipsi.backends.sequence import Call, Place, StepComputation, Steps
-from phipsi.compile import make_steps
+from phipsi.compile import run_stages
 from phipsi.graph.graph import Graph, Node
 from phipsi.model.model import Model
 from phipsi.simulate.flows import NodeFlow
@@ -45,6 +45,8 @@ class StepJob(StepComputation):
         method: the integrator.
         forces: what moves the joints.
     """
+
+    largest = LARGEST
 
     def __init__(self, model: Model, method: Method, forces: Forces):
         self.model, self.method, self.forces = model, method, forces
@@ -176,7 +178,7 @@ def make_stepper(model: Model, method: Method, forces: Forces) -> Stepper:
     """
     job = StepJob(model, method, forces)
     with compiling:
-        return Stepper(job, make_steps(job, LARGEST))
+        return Stepper(job, run_stages(job))
 
 
 class _Recorder:

@@ -140,7 +140,7 @@ def _taken_out(group: Sequence[Term], side: int) -> Node:
     rests = []
     for number, scalars, factors in group:
         rest = factors[shared:] if side == FIRST else factors[: len(factors) - shared]
-        rests.append((sign * number, scalars, rest or (Identity(space),)))
+        rests.append(Term(sign * number, scalars, rest or (Identity(space),)))
     if all(isinstance(rest[0], Identity) for _, _, rest in rests):  # scalars alone differ
         return summed([joined(n, factors, scalars) for n, scalars, factors in group])
     inner = _grouped(rests, side)

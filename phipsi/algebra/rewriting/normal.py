@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 from phipsi.algebra.node import (
     Bracket,
@@ -30,12 +30,14 @@ from phipsi.algebra.node import (
 from phipsi.algebra.rewriting.singular import is_strict, may_cancel
 from phipsi.algebra.rewriting.terms import (
     Number,
+    Polynomial,
     Term,
     Word,
     chained,
     gathered,
     is_zero,
     joined,
+    multiply_out,
     summed,
     taken_apart,
     totals,
@@ -52,8 +54,6 @@ TOO_LONG = (
     f"the expression has more than {LARGEST} terms when it is multiplied out; "
     "derive its parts one by one"
 )
-
-Polynomial = dict[Word, Number]
 
 
 # -- tidy --------------------------------------------------------------------------------
@@ -118,19 +118,35 @@ def is_block_diagonal(node: Node) -> bool:
     return between and node.causality is Causality.MEMORYLESS
 
 
-def inverted(node: Node) -> Node:
-    """A^-1: of a product the inverses of its factors, in the other order."""
+def inverted(
+    node: Node,
+    invert_factor: Callable[[Node], Node] = invert,
+    multiply: Callable[[Iterable[Node]], Node] | None = None,
+) -> Node:
+    """A^-1: of a product the inverses of its factors, in the other order.
+
+    Args:
+        node: the operator.
+        invert_factor: the inverse of what is no product, multiple or turn: here it stays an
+            inverse, the lowering finds its algorithm.
+        multiply: the product of inverses; by default without what cancels.
+    """
+    multiply = multiply or _product
+
+    def inverse_of(x: Node) -> Node:
+        return inverted(x, invert_factor, multiply)
+
     match node:
         case Scaled() if not isinstance(node.factor, Node) and node.factor != 0:
-            return scale(1 / node.factor, inverted(node.children[-1]))
+            return scale(1 / node.factor, inverse_of(node.children[-1]))
         case Scaled() if isinstance(node.factor, Node):
-            return scale(invert(node.factor), inverted(node.children[-1]))
+            return scale(invert(node.factor), inverse_of(node.children[-1]))
         case Product() if all(x.is_square and not x.is_scalar for x in node.factors):
-            return _product(inverted(x) for x in reversed(node.factors))
+            return multiply(inverse_of(x) for x in reversed(node.factors))
         case Symbol() if node.record.orthogonal:  # a turn
             return starred(node)
         case _:
-            return invert(node)
+            return invert_factor(node)
 
 
 def _product(factors: Iterable[Node]) -> Node:
@@ -225,9 +241,9 @@ def terms_of(node: Node) -> Iterator[Term]:
         number, scalars, factors = taken_apart(term)
         if len(factors) == 1 and isinstance(factors[0], Sum):
             for own, others, parts in terms_of(factors[0]):
-                yield number * own, scalars + others, parts
+                yield Term(number * own, scalars + others, parts)
         else:
-            yield number, scalars, factors
+            yield Term(number, scalars, factors)
 
 
 def _sum(terms: Sequence[Node], whole: Node) -> Node:
@@ -275,17 +291,8 @@ def polynomial(node: Node) -> Polynomial:
 
 def _multiplied_out(node: Node) -> Polynomial:
     match node:
-        case Sum():
-            return totals(pair for x in node.children for pair in words_of(x))
-        case Scaled():
-            operand = polynomial(node.children[-1])
-            if isinstance(node.factor, Node):
-                return _times(polynomial(tidied(node.factor)), operand)
-            return _times({Word((), ()): node.factor}, operand)
-        case Product():
-            return reduce(_times, (polynomial(x) for x in node.factors))
-        case Identity():
-            return {Word((), ()): 1}
+        case Sum() | Scaled() | Product() | Identity():
+            return multiply_out(node, _words_of_part, _times)
         case Transpose() | Symbol():
             return totals((_entry((), (node,)),))
         case Bracket() | Diagonal():
@@ -295,6 +302,10 @@ def _multiplied_out(node: Node) -> Polynomial:
         case _:
             inner = node.rebuild(tuple(canonical(x) for x in node.children))
             return totals((_entry((), (inner,)),))
+
+
+def _words_of_part(node: Node) -> Polynomial:
+    return polynomial(tidied(node) if node.is_scalar else node)
 
 
 def _linear_words(node: Node) -> Iterator[tuple[Word, Number]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple, TypeVar
 
 from phipsi.algebra.node import Identity, Node, Product, Root, Scaled, Sum, invert, scale
-from phipsi.algebra.spaces import SCALAR
+from phipsi.algebra.spaces import BODY, SCALAR
+from phipsi.algebra.stars import starred
 
 ROUNDOFF = 1e-12  # of numbers that are added
 
@@ -21,7 +22,23 @@ class Word(NamedTuple):
     factors: tuple[Node, ...]
 
 
-Term = tuple[Number, tuple[Node, ...], tuple[Node, ...]]  # number, scalars, factors
+class Term(NamedTuple):
+    """number * scalars * factors."""
+
+    number: Number
+    scalars: tuple[Node, ...]
+    factors: tuple[Node, ...]
+
+    @property
+    def star(self) -> Term:
+        """The transpose."""
+        return Term(self.number, self.scalars, tuple(map(starred, reversed(self.factors))))
+
+    def __str__(self) -> str:
+        return str(joined(self.number, self.factors or (Identity(BODY),), self.scalars))
+
+
+Polynomial = dict[Word, Number]
 
 
 def taken_apart(node: Node, weighted: bool = True) -> Term:
@@ -34,20 +51,20 @@ def taken_apart(node: Node, weighted: bool = True) -> Term:
     match node:
         case Scaled() if not isinstance(node.factor, Node):
             number, scalars, factors = taken_apart(node.children[-1], weighted)
-            return number * node.factor, scalars, factors
+            return Term(number * node.factor, scalars, factors)
         case Scaled() if weighted:
             assert isinstance(node.factor, Node)
             number, scalars, factors = taken_apart(node.children[-1])
-            return number, (node.factor, *scalars), factors
+            return Term(number, (node.factor, *scalars), factors)
         case Product():
             number, scalars, factors = 1, (), ()
             for x in node.factors:
                 is_scaled = isinstance(x, Scaled)
-                own, others, parts = taken_apart(x, weighted) if is_scaled else (1, (), (x,))
+                own, others, parts = taken_apart(x, weighted) if is_scaled else Term(1, (), (x,))
                 number, scalars, factors = number * own, scalars + others, factors + parts
-            return number, scalars, factors
+            return Term(number, scalars, factors)
         case _:
-            return 1, (), (node,)
+            return Term(1, (), (node,))
 
 
 def joined(number: Number, factors: Sequence[Node], scalars: Sequence[Node] = ()) -> Node:
@@ -109,6 +126,36 @@ def totals(pairs: Iterable[tuple[K, Number]]) -> dict[K, Number]:
         sums[key] = sums.get(key, 0) + number
         sizes[key] = sizes.get(key, 0) + abs(number)
     return {key: x for key, x in sums.items() if abs(x) > ROUNDOFF * sizes[key]}
+
+
+def multiply_out(
+    node: Node,
+    words_of: Callable[[Node], Polynomial],
+    times: Callable[[Polynomial, Polynomial], Polynomial],
+) -> Polynomial:
+    """A sum, a multiple or a product as a sum of words, by the distributive law.
+
+    The normal form and the lowering both multiply out here.
+
+    Args:
+        node: the expression; what is none of these is one word.
+        words_of: the words of its parts; it decides what is left whole.
+        times: the product of two sums of words; it decides what cancels.
+    """
+    match node:
+        case Sum():
+            return totals(pair for x in node.children for pair in words_of(x).items())
+        case Scaled():
+            words, factor = words_of(node.children[-1]), node.factor
+            if isinstance(factor, Node):
+                return times(words_of(factor), words)
+            return totals((word, number * factor) for word, number in words.items())
+        case Product():
+            return reduce(times, map(words_of, node.factors))
+        case Identity():
+            return {Word((), ()): 1}
+        case _:
+            return {Word((), (node,)): 1}
 
 
 def zero_like(node: Node) -> Node:

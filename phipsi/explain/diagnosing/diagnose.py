@@ -13,7 +13,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.compile import check_backend
 from phipsi.dynamics.loops import check_open
 from phipsi.errors import InputError, SolveError
 from phipsi.explain.diagnosing import inertias, joints
@@ -23,6 +22,7 @@ from phipsi.explain.diagnosing.diagnosis import Diagnosis, Finding
 from phipsi.explain.diagnosing.laws import FACTORS, Machine, factor_laws, laws
 from phipsi.explain.diagnosing.newton import newton_laws
 from phipsi.explain.diagnosing.verdicts import refused, unknown
+from phipsi.function.checks import check_backend
 from phipsi.model.configuration import check_configuration, check_speeds
 from phipsi.model.model import Model
 

@@ -11,7 +11,6 @@ from phipsi.algebra.node import Node
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.walk import letters_of
-from phipsi.compile import check_model
 from phipsi.errors import InputError
 from phipsi.explain.drawings import colours, svg
 from phipsi.explain.drawings.cells import Cell
@@ -22,6 +21,7 @@ from phipsi.explain.drawings.picture import Blocks, Picture, find_blocks
 from phipsi.explain.drawings.states import make_states
 from phipsi.explain.drawings.structure import Structure
 from phipsi.explain.drawings.words import plural, spaces_of, wrapped, written
+from phipsi.function.checks import check_model
 from phipsi.lowering.inputs import PLACE, SPATIAL, checked_points
 from phipsi.model.model import Model, Point
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phipsi.algebra.node import Node
 from phipsi.algebra.parse import Symbols, as_expression
-from phipsi.compile import check_model, make_program
+from phipsi.compile import make_program
 from phipsi.errors import InputError
 from phipsi.explain.drawings.blocks import LARGEST
 from phipsi.explain.drawings.drawing import Drawing
@@ -14,6 +14,7 @@ from phipsi.explain.drawings.panels import Page
 from phipsi.explain.drawings.skeleton import Skeleton
 from phipsi.explain.drawings.words import plural, written
 from phipsi.explain.levels.sweeps import sweeps_of
+from phipsi.function.checks import check_model
 from phipsi.lowering.program import Program
 from phipsi.model.model import Model
 
