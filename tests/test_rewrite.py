@@ -46,6 +46,7 @@ from phipsi.operators import (
     beta_dot,
     f0,
     gravity,
+    letter,
     operator,
     phi,
     psi,
@@ -599,6 +600,13 @@ def test_guards_are_what_must_have_an_inverse():
     assert guards_of(Mass.inv, regular) == guards_of(Mass, regular) == guards_of(Mass, some)
     assert guards_of(P, some) != guards_of(G, some)
     assert guards_of((A + I).inv, some) == guards_of((I + A).inv.T, some)
+
+
+@pytest.mark.parametrize("name", ["D", "P", "psi", "tau_bar"])
+def test_a_letter_of_your_own_is_no_pivot_whatever_it_is_called(name):
+    own = letter(name, "joint", "joint", lambda body, joint: 2.0, symmetric=True)
+    assert not any("pivots" in str(x) for x in guards_of(own @ own.inv @ T, Facts()))
+    assert any("pivots" in str(x) for x in guards_of(D.inv @ T, Facts()))
 
 
 def test_steps_to_the_normal_form_are_told():

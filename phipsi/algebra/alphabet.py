@@ -160,6 +160,8 @@ class Letter:
         of_speeds: whether it is primitive and depends on v.
         of: what its arguments are: "points", or a "joint" and one of its speeds.
         articulated: whether it may be of another inertia: `psi[M + M_a]`.
+        pivots: of an articulated letter, which joints' D must have an inverse for it to have a
+            value: "all", or "inner", those of bodies that others carry.
 
     How it is written:
         look: in papers, spelled out, where this is not its name: "cal:M" is a script M.
@@ -214,6 +216,7 @@ class Letter:
     of_speeds: bool = False
     of: str = ""
     articulated: bool = False
+    pivots: str = ""
 
     look: str = ""
     also: tuple[str, ...] = ()

@@ -22,7 +22,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TypeGuard
 
+from phipsi.algebra import operators as op
 from phipsi.algebra.families import MASS, Family, family_of
 from phipsi.algebra.identities.equation import Condition
 from phipsi.algebra.node import Inverse, Node, Root, Symbol
@@ -329,9 +331,6 @@ def _least(
 
 # -- what must not vanish ------------------------------------------------------------------
 
-ARTICULATED = {"P", "D", "G", "tau_bar", "psi", "P_plus", "Y"}
-DIVIDED = {"G", "tau_bar", "Y"}  # of these, letters with a block D^-1 for every joint
-
 Guards = Counter[Hashable]
 
 
@@ -345,15 +344,13 @@ def guards_of(expression: Node, facts: Facts) -> Guards:
     guards: set[tuple[str, Family]] = set()
     operands: dict[Hashable, Hashable] = {}  # each, and of what kind it is
     for node in _parts(settle(expression, facts.plain)):
-        if isinstance(node, Symbol) and not node.free and not isinstance(node, MachineLetter):
-            if node.name in ARTICULATED:
+        if isinstance(node, Symbol):
+            if node.record.pivots:
                 guards.add(("inner pivots", family_of(node)))
-            if node.name in DIVIDED:
+            if node.record.pivots == "all":
                 guards.add(("pivots", family_of(node)))
-        elif isinstance(node, Inverse) and _is_letter(node.children[0], "D"):
-            letter = node.children[0]
-            assert isinstance(letter, Symbol)
-            guards.add(("pivots", family_of(letter)))
+        elif isinstance(node, Inverse) and _is_pivot(node.children[0]):
+            guards.add(("pivots", family_of(node.children[0])))
         elif isinstance(node, Root) or (isinstance(node, Inverse) and not _is_recursion(node)):
             operands[_told(node)] = type(node), node.target
     if facts.regular:
@@ -362,8 +359,9 @@ def guards_of(expression: Node, facts: Facts) -> Guards:
     return Counter(guards) + Counter(operands.values())
 
 
-def _is_letter(node: Node, name: str) -> bool:
-    return isinstance(node, Symbol) and node.name == name and not node.free
+def _is_pivot(node: Node) -> TypeGuard[Symbol]:
+    """Whether it is D, of whatever inertia."""
+    return isinstance(node, Symbol) and node.record is op.D.record
 
 
 def _is_recursion(node: Node) -> bool:

@@ -72,6 +72,7 @@ P_PLUS = _inner(
     BODY,
     symmetric=True,
     carries=(FORCE, MOTION),
+    pivots="inner",
     stands_for=_relieved,
     block=lambda low, letter: low.relieved(family_of(letter)),
     mechanics="articulated inertia as felt through the free joint: tau_bar P",

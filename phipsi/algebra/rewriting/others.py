@@ -13,6 +13,7 @@ from functools import lru_cache, reduce
 from itertools import combinations
 
 from phipsi.algebra import operators as op
+from phipsi.algebra.alphabet import PAPERS
 from phipsi.algebra.elements import at, element
 from phipsi.algebra.families import MASS, Family
 from phipsi.algebra.identities import IDENTITIES, Condition, Equation, OnPath, Requirement
@@ -183,17 +184,15 @@ def lemmas_for(expression: Node, granted: Collection[Requirement]) -> list[Equat
 
 # -- letters with arguments ----------------------------------------------------------------
 
-AT_POINTS = (op.B, op.J, op.X, op.c)
-AT_JOINTS = (op.HH, op.HH_s, op.HH_delta, op.Gamma_delta)
-
 
 def said_of_arguments(expression: Node) -> list[Equation]:
     """Equations with bare letters, said of the points and joints that an expression names."""
     found: list[Equation] = []
     letters = [x for x in map(plain, atoms_of(expression)) if isinstance(x, Symbol)]
-    for bare in (AT_POINTS, AT_JOINTS):
-        names = {x.name for x in bare}
-        arguments = {x.arguments for x in letters if x.name in names and x.arguments}
+    for what in ("points", "joint"):
+        bare = [x for x in PAPERS.letters.values() if isinstance(x, Symbol) and x.record.of == what]
+        records = {x.record for x in bare}
+        arguments = {x.arguments for x in letters if x.record in records and x.arguments}
         for given in sorted(arguments, key=repr):
             words: dict[Node, Node] = {x: x(*given) for x in bare}
             found += [
