@@ -180,7 +180,7 @@ class Letter:
         causes: of a vector, what it brings about motions and forces by.
         effect: of a motion or force that others bring about, what it is, whichever these are.
         elsewhere: what it means of another operator than the mass operator, in both views.
-        source: where the papers define it.
+        cited: where the papers define it.
         says: what its definition says.
         printed: where a paper prints its definition wrongly.
 
@@ -231,7 +231,7 @@ class Letter:
     causes: str = ""
     effect: str = ""
     elsewhere: tuple[str, str] = ("", "")
-    source: str = ""
+    cited: str = ""
     says: str = ""
     printed: str = ""
 

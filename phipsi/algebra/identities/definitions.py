@@ -11,7 +11,7 @@ EQUATIONS = [
         f"definition of {letter.name}",
         letter,
         letter.definition,
-        letter.record.source,
+        letter.record.cited,
         meaning=letter.record.says,
         printed=letter.record.printed,
     )

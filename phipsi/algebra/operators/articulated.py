@@ -43,7 +43,7 @@ def _articulated_blocks(m: DenseMachine) -> tuple[list[Matrix], list[Matrix]]:
 
 
 P = letter(
-    "P",  # M = P - E_phi (tau_bar P) E_phi* [002 (3.1)]
+    "P",  # M = P - E_phi (tau_bar P) E_phi*
     BODY,
     BODY,
     dense=lambda m: m.diagonal(BODY, BODY, _articulated_blocks(m)[0]),
@@ -61,6 +61,7 @@ P = letter(
     mechanics="articulated inertia: k with all outboard of it, joints free",
     estimation="covariance of the predicted state's error, before joint k is measured",
     formula="M = P - E_phi (tau_bar P) E_phi*",
+    cited="[002 (3.1)]",
 )
 
 
@@ -89,7 +90,7 @@ D = define(
     ),
     mechanics="articulated inertia about joint k, its rotor included",
     estimation="covariance of the innovation at joint k",
-    source="[001 (36); 002 (3.2); 003 (8); 004-I (4.5), (a.1)]",
+    cited="[001 (36); 002 (3.2); 003 (8); 004-I (4.5), (a.1)]",
     says="what a joint feels of the articulated inertia outboard of it, and of its rotor",
 )
 G = define(
@@ -109,7 +110,7 @@ G = define(
     ),
     mechanics="share of joint k's force that is felt at body k: P H* D^-1",
     estimation="Kalman gain: how much of the innovation corrects the state",
-    source="[001 (37); 002 (3.2); 003 (8); 004-I (5.12), (a.2)]",
+    cited="[001 (37); 002 (3.2); 003 (8); 004-I (5.12), (a.2)]",
     says="the Kalman gain: the wrench that a unit of joint force leaves behind",
 )
 
@@ -122,7 +123,7 @@ tau = define(
     flops=12,
     mechanics="part of a force that the free joint k yields to",
     estimation="part of the state that the measurement at k determines",
-    source="[002 (3.2)]",
+    cited="[002 (3.2)]",
     says="the part of a wrench that a free joint yields to",
 )
 
@@ -159,7 +160,7 @@ tau_bar = define(
     ),
     mechanics="part of a force that the free joint k passes on",
     estimation="what the measurement at k leaves of the state's error",
-    source="[002 (3.2); 003 (9)]",
+    cited="[002 (3.2); 003 (9)]",
     says="the part of a wrench that a free joint passes on",
 )
 K = define(
@@ -171,7 +172,7 @@ K = define(
     mechanics="G, carried to the parent",
     estimation="gain of the prediction, one step ahead",
     one_step=True,
-    source="[002 (3.2); 003 sec. 4; 004-I (4.4)]",
+    cited="[002 (3.2); 003 sec. 4; 004-I (4.4)]",
     says="the gain, one step inward",
 )
 E_psi = define(
@@ -184,7 +185,7 @@ E_psi = define(
     mechanics="one step inward: force of body k as felt by its parent, joint free",
     estimation="one step of the filter: update, then prediction",
     one_step=True,
-    source="[002 (3.2); 003 (10)]",
+    cited="[002 (3.2); 003 (10)]",
     says="one step inward through a free joint",
 )
 
@@ -211,7 +212,7 @@ psi = define(
     },
     mechanics="propagation of forces inward through free joints; psi* of motions outward",
     estimation="transition of the Kalman filter; psi* of the smoother",
-    source="[001 (38)-(40); 002 (3.3); 003 (10); 004-I (5.1)]",
+    cited="[001 (38)-(40); 002 (3.3); 003 (10); 004-I (5.1)]",
     says="forces carried inward through free joints, by every number of steps",
 )
 psi_tilde = define(
@@ -225,7 +226,7 @@ psi_tilde = define(
     mechanics="propagation through free joints, strictly inward",
     estimation="transition of the Kalman filter to bodies strictly inboard",
     where="at (i, k), i inboard of k",
-    source="[002 (A.4); 004-I (5.11), (a.4)]",
+    cited="[002 (A.4); 004-I (5.11), (a.4)]",
     says="the same, strictly inward",
 )
 
@@ -239,7 +240,7 @@ Omega = define(
     mechanics="admittance: acceleration of body i by a force at body j, joints free",
     estimation="covariance of the smoother's adjoint variables",
     where="at (i, k), some body inboard of or at both",
-    source="[002 (3.10)]",
+    cited="[002 (3.10)]",
     says="how bodies accelerate under forces on bodies",
 )
 

@@ -24,7 +24,7 @@ Mass = define(
     mechanics="mass matrix",
     estimation="covariance of the measurements",
     where="at (i, k), one of them inboard of or at the other",
-    source="[000 Identity 1.1; 001 (22); 002 (2.5), (2.11); 003 (3); 004-I (3.20)]",
+    cited="[000 Identity 1.1; 001 (22); 002 (2.5), (2.11); 003 (3); 004-I (3.20)]",
     says="outward as motion, through the inertias, inward as force; and the rotors",
     printed="H phi M phi H*, in the text after (1.2) of 000",
 )
@@ -42,7 +42,7 @@ def composite_blocks(m: DenseMachine) -> list[Matrix]:
 
 
 R = letter(
-    "R",  # M = R - blockdiag(E_phi R E_phi*) [000 (5.44)]
+    "R",  # M = R - blockdiag(E_phi R E_phi*)
     BODY,
     BODY,
     dense=lambda m: m.diagonal(BODY, BODY, composite_blocks(m)),
@@ -58,4 +58,5 @@ R = letter(
     mechanics="composite inertia: k and all outboard of it, joints locked",
     estimation="covariance of the state at k, nothing measured",
     formula="M = R - blockdiag(E_phi R E_phi*)",
+    cited="[000 (5.44)]",
 )

@@ -35,7 +35,7 @@ def _apply_H(low: MatrixLowering, letter: Symbol, star: bool, rest: Node) -> Slo
 
 
 H = letter(
-    "H",  # joint map [001 (18)]
+    "H",  # joint map
     BODY,
     JOINT,
     dense=_dense_H,
@@ -51,6 +51,7 @@ H = letter(
     mechanics="joint map: the axes along which joint k moves",
     estimation="measurement map: what joint k sees of the state",
     formula="H(k), a row for each speed of the joint",
+    cited="[001 (18)]",
 )
 
 
@@ -97,7 +98,7 @@ def _apply_M(low: MatrixLowering, letter: Symbol, star: bool, rest: Node) -> Slo
 
 
 M = letter(
-    "M",  # spatial inertias [001 (2)]
+    "M",  # spatial inertias
     BODY,
     BODY,
     dense=_dense_M,
@@ -111,6 +112,7 @@ M = letter(
     mechanics="spatial inertia of body k alone, at its frame",
     estimation="covariance of the noise that drives the state at body k",
     formula="M(k) = [[inertia, m p~], [-m p~, m I]], p the mass centre",
+    cited="[001 (2)]",
 )
 
 

@@ -48,7 +48,7 @@ def _block_B(low: MatrixLowering, letter: Symbol) -> Slot:
 
 
 B = letter(
-    "B",  # points [002 (2.13)]
+    "B",  # points
     POINTS,
     BODY,
     of="points",
@@ -63,6 +63,7 @@ B = letter(
     estimation="input of known signals at points; B* output at points",
     formula="phi(k,e) for point e on body k",
     where="at (k, e), e on k",
+    cited="[002 (2.13)]",
 )
 
 
@@ -110,7 +111,7 @@ J = define(
     mechanics="Jacobian: motion of points by joint speeds; J* joint forces of forces at points",
     estimation="output at points of the smoother; J* measurements of known inputs",
     where="at (e, k), e on k or outboard of it",
-    source="[001 (20); 002 (2.14); 003 (1), (5); 004-I (3.13)]",
+    cited="[001 (20); 002 (2.14); 003 (1), (5); 004-I (3.13)]",
     says="what the points do when the joints move",
 )
 

@@ -47,7 +47,7 @@ def _carry_back_E_phi(low: MatrixLowering, W: Slot) -> Slot:
 
 
 E_phi = letter(
-    "E_phi",  # phi(p(k),k) at (p(k),k) [002 (2.7)]
+    "E_phi",  # phi(p(k),k) at (p(k),k)
     BODY,
     BODY,
     dense=_dense_E_phi,
@@ -64,6 +64,7 @@ E_phi = letter(
     estimation="one step of the state's transition",
     formula="phi(p(k),k) at (p(k),k)",
     one_step=True,
+    cited="[002 (2.7)]",
 )
 
 
@@ -87,7 +88,7 @@ def _carry_S(low: MatrixLowering, W: Slot) -> Slot:
 
 
 S = letter(
-    "S",  # shift: a turn without a lever [000 sec. 2.1]
+    "S",  # shift: a turn without a lever
     BODY,
     BODY,
     dense=_dense_S,
@@ -102,6 +103,7 @@ S = letter(
     estimation="shift of the state by one step",
     formula="the turn in phi(p(k),k)",
     one_step=True,
+    cited="[000 sec. 2.1]",
 )
 
 
@@ -119,7 +121,7 @@ def _apply_Delta_phi(low: MatrixLowering, letter: Symbol, star: bool, rest: Node
 
 
 Delta_phi = letter(
-    "Delta_phi",  # E_phi = S Delta_phi [000 (3.28)]
+    "Delta_phi",  # E_phi = S Delta_phi
     BODY,
     BODY,
     dense=_dense_Delta_phi,
@@ -130,6 +132,7 @@ Delta_phi = letter(
     mechanics="the lever of phi(p,k), in the axes of k",
     estimation="the transition without the shift",
     formula="E_phi = S Delta_phi",
+    cited="[000 (3.28)]",
 )
 
 
@@ -150,7 +153,7 @@ def _apply_E(low: MatrixLowering, letter: Symbol, star: bool, rest: Node) -> Slo
 
 
 E = letter(
-    "E",  # the base's motion at the roots [004-I (3.8)]
+    "E",  # the base's motion at the roots
     BASE,
     BODY,
     causality=Causality.ANTICAUSAL,
@@ -163,6 +166,7 @@ E = letter(
     estimation="boundary value of the smoother at the base",
     formula="phi*(0,k) at each root k",
     where="at the roots",
+    cited="[004-I (3.8)]",
 )
 
 # -- any number of steps ---------------------------------------------------------------
@@ -187,7 +191,7 @@ phi = define(
     },
     mechanics="propagation of forces inward through locked joints; phi* of motions outward",
     estimation="transition of the state; phi* of its adjoint",
-    source="[000 (1.3); 001 (17); 002 (2.4), (2.9); 003 sec. 2; 004-I (3.4)]",
+    cited="[000 (1.3); 001 (17); 002 (2.4), (2.9); 003 sec. 2; 004-I (3.4)]",
     says="forces carried inward through locked joints, by every number of steps",
 )
 phi_tilde = define(
@@ -200,6 +204,6 @@ phi_tilde = define(
     mechanics="propagation through locked joints, strictly inward",
     estimation="transition of the state to bodies strictly inboard",
     where="at (i, k), i inboard of k",
-    source="[001 (28); 003 appendix; 004-I (5.11), (a.3)]",
+    cited="[001 (28); 003 appendix; 004-I (5.11), (a.3)]",
     says="the same, strictly inward",
 )

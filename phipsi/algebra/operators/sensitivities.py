@@ -58,7 +58,7 @@ def _statements(h: Callable[[Node], Node]) -> dict[str, Any]:
 
 
 HH = letter(
-    "HH",  # HH(i) at i and outboard of it [000 (2.13)]
+    "HH",  # HH(i) at i and outboard of it
     BODY,
     BODY,
     dense=_dense(range),
@@ -70,9 +70,10 @@ HH = letter(
     estimation="change of the transition with joint i, at i and outboard",
     formula="S[h], h = H*(i) e_a turned outward",
     where="at (k, k), k at i or outboard",
+    cited="[000 (2.13)]",
 )
 HH_s = letter(
-    "HH_s",  # HH(i) strictly outboard of i [000 (2.12)]
+    "HH_s",  # HH(i) strictly outboard of i
     BODY,
     BODY,
     dense=_dense(lambda i, end: range(i + 1, end)),
@@ -84,9 +85,10 @@ HH_s = letter(
     estimation="change of the transition with joint i, strictly outboard",
     formula="HH - HH_delta",
     where="at (k, k), k outboard of i",
+    cited="[000 (2.12)]",
 )
 HH_delta = letter(
-    "HH_delta",  # HH(i) at i [000 (2.13)]
+    "HH_delta",  # HH(i) at i
     BODY,
     BODY,
     dense=_dense(lambda i, end: range(i, i + 1)),
@@ -99,6 +101,7 @@ HH_delta = letter(
     estimation="change of the transition with joint i, at i",
     formula="S[H*(i) e_a]",
     where="at (i, i)",
+    cited="[000 (2.13)]",
 )
 
 # -- the joint map along its own coordinates ----------------------------------------------

@@ -31,7 +31,7 @@ def _dense_beta(m: DenseMachine) -> Matrix:
 
 
 beta = letter(
-    "beta",  # joint speeds [002 sec. 2.1]
+    "beta",  # joint speeds
     SCALAR,
     JOINT,
     dense=_dense_beta,
@@ -43,6 +43,7 @@ beta = letter(
     mechanics="joint speeds",
     estimation="input of the smoother at the joints",
     formula="S_q v",
+    cited="[002 sec. 2.1]",
 )
 beta_dot = given(
     "beta_dot",  # joint accelerations
@@ -65,7 +66,7 @@ T = given(
     formula="given",
 )
 f0 = given(
-    "f0",  # forces of the points ON the environment [001 (23)]
+    "f0",  # forces of the points ON the environment
     SCALAR,
     POINTS,
     unit=(1, -2),
@@ -73,6 +74,7 @@ f0 = given(
     mechanics="force of each point on the environment",
     estimation="known input at points",
     formula="given",
+    cited="[001 (23)]",
 )
 
 
@@ -86,7 +88,7 @@ def _vector_gravity(low: MatrixLowering, letter: Symbol) -> Slot:
 
 
 gravity = letter(
-    "gravity",  # base acceleration that stands for gravity [004-I (3.21)]
+    "gravity",  # base acceleration that stands for gravity
     SCALAR,
     BASE,
     dense=_dense_gravity,
@@ -96,6 +98,7 @@ gravity = letter(
     mechanics="acceleration of the base that is felt as gravity",
     estimation="boundary value of the smoother",
     formula="-[0; g]",
+    cited="[004-I (3.21)]",
 )
 
 # -- what motion adds at each body -----------------------------------------------------
@@ -123,7 +126,7 @@ def _vector_a(low: MatrixLowering, letter: Symbol) -> Slot:
 
 
 a = letter(
-    "a",  # Coriolis acceleration [001 (8)]
+    "a",  # Coriolis acceleration
     SCALAR,
     BODY,
     dense=_dense_a,
@@ -136,6 +139,7 @@ a = letter(
     mechanics="Coriolis acceleration of body k alone",
     estimation="known input of the smoother at body k",
     formula="V~ H* beta + H_dot* beta",
+    cited="[001 (8)]",
 )
 
 
@@ -153,7 +157,7 @@ def _vector_b(low: MatrixLowering, letter: Symbol) -> Slot:
 
 
 b = letter(
-    "b",  # gyroscopic force [001 (11)]
+    "b",  # gyroscopic force
     SCALAR,
     BODY,
     dense=_dense_b,
@@ -166,6 +170,7 @@ b = letter(
     mechanics="gyroscopic force of body k alone",
     estimation="known input of the state at body k",
     formula="S[V] M V",
+    cited="[001 (11)]",
 )
 
 
@@ -222,7 +227,7 @@ V = define(
     effect="velocity of body k",
     mechanics="velocity of body k",
     estimation="adjoint variable at body k, driven by beta",
-    source="[001 (21); 002 (2.5); 004-I (3.12), (5.13)]",
+    cited="[001 (21); 002 (2.5); 004-I (3.12), (5.13)]",
     says="each body moves as the joints inboard of it say",
     printed="B* phi* H* theta_dot, in 001 (66) and 004-I (5.13)",
 )
@@ -233,7 +238,7 @@ alpha = define(
     effect="acceleration of body k",
     mechanics="acceleration of body k, gravity included",
     estimation="adjoint variable at body k, smoothed",
-    source="[001 (25); 002 (2.5), (2.11); 004-I (3.15), (3.21)]",
+    cited="[001 (25); 002 (2.5), (2.11); 004-I (3.15), (3.21)]",
     says="the same for accelerations, the base accelerating against gravity",
 )
 f = define(
@@ -243,7 +248,7 @@ f = define(
     effect="force across joint k",
     mechanics="force across joint k: of all that is outboard",
     estimation="state at body k: all that drives it",
-    source="[001 (24); 002 (2.5), (2.11); 004-I (3.16)]",
+    cited="[001 (24); 002 (2.5), (2.11); 004-I (3.16)]",
     says="each joint carries the forces of all that is outboard of it",
 )
 C = define(
@@ -253,7 +258,7 @@ C = define(
     also=("cal:C",),  # [000], [002 (2.5)], [003 (4)]
     mechanics="bias: Coriolis, gyroscopic and gravity forces of the joints",
     estimation="known part of the measurements",
-    source="[001 (23); 002 (2.5), (2.11); 003 (4); 004-I (3.19), (3.21)]",
+    cited="[001 (23); 002 (2.5), (2.11); 003 (4); 004-I (3.19), (3.21)]",
     says="the joint forces that are needed without any joint acceleration",
 )
 
