@@ -22,7 +22,7 @@ def missing(symbol: Symbol, record: Letter) -> set[str]:
     lacks = {x for x in ("mechanics", "estimation") if not getattr(record, x)}
     steps = record.steps
     if symbol.definition is not None:
-        lacks |= {x for x in ("source", "says") if not getattr(record, x)}
+        lacks |= {x for x in ("cited", "says") if not getattr(record, x)}
         if record.kept and steps.applied is None and steps.block is None:
             lacks.add("applied or block")
     elif not symbol.free:
@@ -53,7 +53,7 @@ def test_a_letter_means_something_and_computes_it(name):
         (T, {"estimation": ""}, "estimation"),
         (E_phi, {"formula": ""}, "formula"),
         (Mass, {"says": ""}, "says"),
-        (C, {"source": ""}, "source"),
+        (C, {"cited": ""}, "cited"),
     ],
 )
 def test_a_fact_that_is_left_out_is_found(symbol, gone, lack):
