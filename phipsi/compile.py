@@ -29,10 +29,10 @@ from phipsi.function.function import check_letters
 from phipsi.function.move_function import MOVES, MoveFunction
 from phipsi.lowering.parameters import checked_names
 from phipsi.lowering.program import Program
-from phipsi.lowering.rewrite import LARGEST
 from phipsi.lowering.schedule import schedule
 from phipsi.lowering.settle import settle_expressions
 from phipsi.lowering.statements import free_letters, lower_expressions
+from phipsi.lowering.trace import LARGEST
 from phipsi.lowering.verify import verify
 from phipsi.model.model import Model
 
@@ -117,7 +117,7 @@ def run_stages(
             where = source.model, source.parameters, source.limit
             chosen = rewrite_expressions(expressions, *where)
 
-        def make_program() -> Program:
+        def lower_chosen() -> Program:
             # expressions -> expressions: definitions unfolded, inverses found
             settled = settle_expressions(chosen, source.plain)
             # expressions -> statements on bodies, what is shared computed once
@@ -128,8 +128,8 @@ def run_stages(
             return verify(lowered.in_loops(loops, chosen))
 
         if not source.is_kept:
-            return make_program()
-        return find_program(chosen, source.plain, free_letters(expressions), make_program)
+            return lower_chosen()
+        return find_program(chosen, source.plain, free_letters(expressions), lower_chosen)
 
     from phipsi.backends import llvm, machine_code, pieces, sequence  # for those who need them
 
@@ -319,9 +319,17 @@ def compile(
         raise InputError("compile: expected an expression or several, got none")
     if type(rewrite) is not bool:
         raise InputError(f"rewrite: expected True or False, got {rewrite!r}")
-    limit = None if unroll is False else LARGEST
-    how = names, limit, rewrite, symbols, notation, alphabet
-    lines = Lines(typed, model, not model.has_mimics, *how)
+    lines = Lines(
+        typed,
+        model,
+        plain=not model.has_mimics,
+        parameters=names,
+        limit=None if unroll is False else LARGEST,
+        rewrite=rewrite,
+        symbols=symbols,
+        notation=notation,
+        alphabet=alphabet,
+    )
     return _compile_lines(model, lines, several, options)
 
 
@@ -331,8 +339,9 @@ def _compile_lines(model: Model, lines: Lines, several: bool, options: Options) 
     key = lines.parsed, several, options, lines.parameters, own
     if key not in model.functions:
         check_letters(model, letters_of(lines.parsed))
-        what = model, lines.parsed, several, run_stages(lines)
-        model.functions[key] = Function(*what, options, lines.parameters)
+        program = run_stages(lines)
+        made = Function(model, lines.parsed, several, program, options, lines.parameters)
+        model.functions[key] = made
     return model.functions[key]
 
 

@@ -20,7 +20,6 @@ from phipsi.algebra.rewriting.normal import are_equal
 from phipsi.algebra.rewriting.opening import normal_form, open_up
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.walk import walk
-from phipsi.backends import machine_code
 from phipsi.compile import make_program, rewrite_expressions
 from phipsi.lowering import rewrite as rewriting
 from phipsi.lowering.conditions import Facts, facts_of, is_regular
@@ -200,10 +199,6 @@ def test_machine_code_takes_the_flops_that_were_counted():
                 at = {} if "points" not in function.inputs else {"points": points}
                 (found,) = function.program.expressions
                 assert function.info(**at).flops == straight_flops(found, model)
-
-
-def test_graphs_are_counted_up_to_the_size_of_straight_code():
-    assert (rewriting.LARGEST, rewriting.LEAST) == (machine_code.LARGEST, machine_code.LEAST)
 
 
 def test_loops_are_counted_on_small_machines_and_alike_for_all(monkeypatch):

@@ -33,10 +33,9 @@ from phipsi.backends.pieces import Looped, Loops
 from phipsi.backends.sequence import StepComputation, Steps
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
 from phipsi.lowering.template_derivatives import NotRolledError
+from phipsi.lowering.trace import LARGEST, LEAST
 
-LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
 FORCED = 150_000  # nodes of one that is unrolled because it was asked for, or cannot be rolled
-LEAST = 20  # nodes of one body, at the least
 SINGLE = 40_000  # live nodes up to which single states have code of their own
 FEW = 1  # so many states left over are done one by one: a tile costs about as much as one state
 

@@ -33,8 +33,9 @@ from phipsi.function.second_order import (
     is_longer,
 )
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
+from phipsi.lowering import trace
 from phipsi.lowering.template_derivatives import SYSTEMS_ONCE
-from phipsi.lowering.trace import Trace
+from phipsi.lowering.trace import LEAST, Trace
 from phipsi.model.configuration import broadcast, check_array
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 LARGEST = 2_000_000  # nodes of a graph that NumPy evaluates, if that is asked for
 LONGEST = 300_000  # of one in place of machine code: beyond, a call would take a second and more
 GRAPHS = 8  # that are kept, one for each choice of the bodies that points are on
-UNROLLED = 60_000  # of one that is unrolled rather than made of others
-LEAST = 20  # nodes of one body, at the least
 MOST = 64  # arguments and results of machine code, as NumPy has it
 NUMBERS = (float, int, np.float64, np.float32)  # that weights may be, in place of arrays
 PRODUCTS = {"jvp": "J t", "vjp": "J* w"}  # J being the Jacobian
@@ -199,7 +198,7 @@ class Derivative(ArrayFunction):
         program = first.base.program
         if self.backend != "llvm" or not has_columns(program) or has_systems(program):
             return False
-        return self.options.unroll is False or is_longer(first.base, UNROLLED)
+        return self.options.unroll is False or is_longer(first.base, trace.LARGEST)
 
     def _only_code(self, what: str) -> MachineCode:
         if self._is_exchanged:

@@ -21,6 +21,7 @@ from phipsi.lowering.cost import cost_of
 from phipsi.lowering.inputs import checked_points
 from phipsi.lowering.once import DENSE
 from phipsi.lowering.template_derivatives import CONFIGURATION
+from phipsi.lowering.trace import LEAST
 from phipsi.model.configuration import columns
 from phipsi.model.model import Point
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from phipsi.function.function import Function
     from phipsi.lowering.program import Program
     from phipsi.model.model import Model
-
-LEAST = 20  # nodes of one body, at the least
 
 
 def has_columns(program: Program) -> bool:

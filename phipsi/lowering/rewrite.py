@@ -45,6 +45,7 @@ from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Program
 from phipsi.lowering.settle import settle
 from phipsi.lowering.structure import step_of
+from phipsi.lowering.trace import LARGEST, LEAST
 from phipsi.model import examples
 from phipsi.model.model import Model, Point, point
 
@@ -56,8 +57,6 @@ MOST_COUNTED = 6
 NO_ROTORS = Condition.NO_ROTORS
 SHARED = 4  # expressions of one function that are searched with the full bound; more share it
 WORK = 150_000  # flops of programs that are counted for one function, about a second
-LARGEST = 60_000  # nodes of a graph that is unrolled, as the backend has it
-LEAST = 20  # nodes of one body, at the least
 MOST_BODIES = 100  # of a machine whose loops are counted; of larger ones, the first
 
 # -- the search --------------------------------------------------------------------------

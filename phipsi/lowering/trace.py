@@ -31,6 +31,8 @@ from phipsi.model.joints import JointKind
 from phipsi.model.model import Model
 from phipsi.scalars import Scalar, less, sqrt
 
+LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
+LEAST = 20  # nodes of one body, at the least
 ALERT = 1e3 * PIVOT  # a pivot below this makes Watch look: eigenvalues may be smaller than pivots
 DENSE_ALERT = 1e-10  # likewise of a matrix of the whole machine
 SYMMETRY = 1e-10  # of a matrix that has a root, relative to its trace; Watch allows ten times more
