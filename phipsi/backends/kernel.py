@@ -20,6 +20,7 @@ from phipsi.backends.partition import Partition, Task
 from phipsi.backends.write import NodeWriter, Width, declarations
 from phipsi.graph.graph import Node
 
+FEW_ZEROS = 100  # stores of zeros in one function: LLVM tries to join each with all others
 PART = 2_000  # nodes of one internal function: longer ones gain nothing and compile slowly
 
 # A value that lies in memory and was last read so many lines ago is fetched again. A register that
@@ -218,7 +219,7 @@ def write_functions(
     if partition.angles:
         called.add("sincos_array" if partition.inline is None else "sincos_large")
     head = f"define {'internal ' * internal}i64 @{name}"
-    texts.append(_main(partition, width, name, head))
+    texts += _main(partition, width, name, head)
     return Functions(tuple(texts), frozenset(called), partition.work, len(partition.parts))
 
 
@@ -239,9 +240,9 @@ def pointers(task: Task) -> list[str]:
     return [*ins, *(f"%out{i}" for i in range(len(task.outputs))), "%work"]
 
 
-def _main(partition: Partition, width: Width, name: str, head: str) -> str:
-    """The function that calls the parts, the loop of sines and cosines after the first, and
-    what fills stretches of zeros."""
+def _main(partition: Partition, width: Width, name: str, head: str) -> list[str]:
+    """The function that calls the parts, the loop of sines and cosines after the first, and those
+    that fill stretches of zeros, which come before it."""
     lines: list[str] = []
     task = partition.task
     for array, count in (("in", len(task.inputs)), ("out", len(task.outputs))):
@@ -266,8 +267,16 @@ def _main(partition: Partition, width: Width, name: str, head: str) -> str:
         for stretch in _stretches(entries, task.graph.zero)
         for line in _zeros(o, *stretch, width)
     ]
-    body = "\n  ".join([*lines, *zeros, f"ret i64 {failed}"])
-    return f"{head}(ptr %ins, ptr %outs, ptr %work, ptr %tables) #0 {{\n  {body}\n}}"
+    texts = []
+    if len(zeros) <= FEW_ZEROS:
+        lines += zeros
+    else:
+        for i, first in enumerate(range(0, len(zeros), FEW_ZEROS)):
+            body = "\n  ".join([*zeros[first : first + FEW_ZEROS], "ret void"])
+            texts.append(f"define internal void @{name}.zeros{i}({listed}) #0 {{\n  {body}\n}}")
+            lines.append(f"call void @{name}.zeros{i}({listed})")
+    body = "\n  ".join([*lines, f"ret i64 {failed}"])
+    return [*texts, f"{head}(ptr %ins, ptr %outs, ptr %work, ptr %tables) #0 {{\n  {body}\n}}"]
 
 
 def _zeros(output: int, start: int, stop: int, width: Width) -> Iterator[str]:
@@ -279,8 +288,10 @@ def _zeros(output: int, start: int, stop: int, width: Width) -> Iterator[str]:
         n = min(1 << (stop - start).bit_length() - 1, 8)
         kind = f"<{n} x {width.number}>" if n > 1 else width.number
         at = f"%zeros{output}.{start}"
-        yield f"{at} = getelementptr {width.number}, ptr %out{output}, i64 {start}"
-        yield f"store {kind} {'zeroinitializer' if n > 1 else '0.0'}, ptr {at}, align {width.bytes}"
+        yield (
+            f"{at} = getelementptr {width.number}, ptr %out{output}, i64 {start}\n  "
+            f"store {kind} {'zeroinitializer' if n > 1 else '0.0'}, ptr {at}, align {width.bytes}"
+        )
         start += n
 
 
