@@ -97,7 +97,7 @@ def test_what_the_page_names_is_there(air):
     text = PAGE.read_text(encoding="utf-8")
     section = text.split("## To add an operator")[1].split("\n## ")[0]
     known = {x.name for x in (*fields(Letter), *fields(Steps))}
-    assert {x for x in re.findall(r"`(\w+)=", section)} <= known | {"alphabet"}
+    assert {x for x in re.findall(r"`(\w+)=", section)} <= known | {"alphabet", "causality"}
     for path in re.findall(r"`((?:phipsi|lowering|docs)/[\w/]+(?:\.\w+)?)`", section):
         found = PAGE.parent / path
         if path != "phipsi/operators/air.py":

@@ -139,6 +139,7 @@ def test_letters_that_are_lowered_by_others_keep_their_names():
         "W_q",
         "body",
         "body",
+        causality="memoryless",
         carries=(FORCE, MOTION),
         dense=lambda m: 2 * m.matrix(M),
         turned=False,

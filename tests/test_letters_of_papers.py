@@ -123,7 +123,7 @@ def test_what_opens_a_bracket_tells_its_blocks(name):
 def test_brackets_are_opened_by_letters_of_the_papers_alone():
     opens = Opened(lambda x: [x], "cross_force", "S", (FORCE, FORCE, FORCE))
     with pytest.raises(pp.InputError, match="the letter W cannot open a bracket"):
-        letter("W", "body", "body", dense=lambda m: m.matrix(M), opens=opens)
+        letter("W", "body", "body", block=lambda low, a: low.block(M), opens=opens)
 
 
 def test_letters_of_the_lowering_tell_their_statements():

@@ -113,7 +113,8 @@ def test_a_letter_of_one_step_is_causal():
 
 
 def half_told(space, **facts):
-    return letter("W_h", *space, **facts)
+    stays = {} if space[0] == "scalar" else {"causality": "memoryless"}
+    return letter("W_h", *space, **(stays | facts))
 
 
 def twice(low, letter, star, rest):
@@ -124,7 +125,7 @@ BODIES, JOINTS = ("body", "body"), ("joint", "joint")
 NOT_TOLD = {
     "no step": (
         lambda: half_told(BODIES, dense=lambda m: m.matrix(M)) @ x,
-        "does not tell `block=",
+        "does not tell `block=` or `applied=`.*it tells `dense=`",
     ),
     "a joint's inverse": (
         lambda: half_told(JOINTS, applied=lambda low, a, star, rest: low.vector(Jm @ rest)).inv @ y,
@@ -209,7 +210,7 @@ def test_a_name_is_entered_once():
 def test_letters_of_the_papers_are_not_overwritten(name):
     before = pp.parse("phi M V")
     with pytest.raises(pp.InputError, match=r"already, of phipsi\.algebra\.operators"):
-        letter(name, "body", "body", alphabet=M.record.alphabet, dense=lambda m: 0)
+        letter(name, "body", "body", alphabet=M.record.alphabet, one_step=True, dense=len)
     assert pp.parse("phi M V") == before
-    mine = letter(name, "body", "body", dense=lambda m: 0)
+    mine = letter(name, "body", "body", one_step=True, dense=len)
     assert mine != M and vector(name, "body") != mine

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from phipsi.errors import InputError, name_choices
@@ -29,11 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alphabet:
-    """Letters by name, and the module, or package, that defines them all."""
+    """Letters by name, and the module, or package, that defines them all.
+
+    One that phipsi itself reads or lowers with is `built_in`: it cannot be forgotten.
+    """
 
     name: str
     module: str
     letters: dict[str, Node | Opener] = field(default_factory=dict)
+    built_in: bool = False
 
     def __post_init__(self) -> None:
         first = ALPHABETS.get(self.name)
@@ -73,15 +78,26 @@ def forget_alphabet(name: str) -> None:
         ...
     phipsi.errors.InputError: the alphabet 'papers' cannot be forgotten: it is always in force
     """
-    if name in (PAPERS.name, "lowering"):
-        raise InputError(f"the alphabet {name!r} cannot be forgotten: it is always in force")
     if name not in ALPHABETS:
-        raise InputError(f"no alphabet {name!r}; {name_choices(str(name), ALPHABETS)}")
+        raise InputError(f"no alphabet {name!r}; {name_choices(str(name), families())}")
+    if ALPHABETS[name].built_in:
+        raise InputError(f"the alphabet {name!r} cannot be forgotten: it is always in force")
     del ALPHABETS[name]
 
 
+def families() -> list[str]:
+    """The alphabets that text may be read with: those at hand, and modules of `FAMILIES`.
+
+    That of the papers is none of them: it is always in force.
+    """
+    spec = find_spec(FAMILIES)
+    folders = (spec.submodule_search_locations if spec else None) or ()
+    known = [x.name for x in ALPHABETS.values() if not x.built_in]
+    return sorted({*known, *(x.name for x in iter_modules(list(folders)))})
+
+
 ALPHABETS: dict[str, Alphabet] = {}
-PAPERS = Alphabet("papers", "phipsi.algebra.operators")  # always in force
+PAPERS = Alphabet("papers", "phipsi.algebra.operators", built_in=True)
 FORCE, MOTION = "force", "motion"
 FAMILIES = "phipsi.operators"  # the package whose modules are families of letters
 
@@ -306,5 +322,11 @@ def alphabet_of(name: str) -> Alphabet:
                 ALPHABETS.pop(name, None)
                 raise
     if name not in ALPHABETS:
-        raise InputError(f"no alphabet {name!r}; {name_choices(str(name), ALPHABETS)}")
+        raise InputError(f"no alphabet {name!r}; {name_choices(str(name), families())}")
     return ALPHABETS[name]
+
+
+def alphabet_with(letter: str) -> str:
+    """The first alphabet at hand, besides our own, that has a letter of this name; "" if none."""
+    own = (x for x in ALPHABETS.values() if not x.built_in)
+    return next((x.name for x in own if letter in x.letters), "")

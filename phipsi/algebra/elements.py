@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from phipsi.lowering.program import Slot
     from phipsi.lowering.state import Matrix
 
-ELEMENTS = Alphabet("elements", "phipsi.algebra.elements")
+ELEMENTS = Alphabet("elements", "phipsi.algebra.elements", built_in=True)
 
 
 def _dense(space: Space) -> Callable[..., Matrix]:

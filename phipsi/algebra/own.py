@@ -18,7 +18,16 @@ from keyword import iskeyword
 from pickle import PicklingError
 from typing import Any
 
-from phipsi.algebra.alphabet import PAPERS, UNKNOWN, Alphabet, Letter, Opened, Steps
+from phipsi.algebra.alphabet import (
+    FORCE,
+    MOTION,
+    PAPERS,
+    UNKNOWN,
+    Alphabet,
+    Letter,
+    Opened,
+    Steps,
+)
 from phipsi.algebra.node import Bracket, Node, Opener, Symbol
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.show import in_brackets
@@ -29,14 +38,18 @@ from phipsi.algebra.spaces import (
     Causality,
     Space,
     are_paired,
+    as_causality,
     as_space,
     is_dense,
     own_space,
 )
-from phipsi.errors import InputError, SpaceError
+from phipsi.errors import InputError, SpaceError, name_choices
 
 Blocks = Callable[..., Any]
 STEPS = {field.name for field in fields(Steps)}
+FACTS = {field.name for field in fields(Letter)} - {"name", "alphabet", "steps"} | STEPS
+AT_A_BODY = ("block", "inverse")  # steps of letters that stay at their body
+KINDS = (FORCE, MOTION, None)  # of body vectors
 
 _STATE = ("q", "v", "axes", "points", "model", "expression", "out", "threads")
 _TEXT = ("symbols", "notation", "alphabet")
@@ -172,7 +185,7 @@ def letter(
     symmetric: bool = False,
     positive: bool = False,
     varies: bool = False,
-    causality: Causality = Causality.MEMORYLESS,
+    causality: Causality | str | None = None,
     alphabet: Alphabet | None = None,
     **facts: Any,
 ) -> Any:
@@ -194,8 +207,11 @@ def letter(
         positive: whether blocks are symmetric and have no negative eigenvalue; then nothing
             has to be exchanged when they are factored.
         varies: whether blocks depend on q.
-        causality: of a letter that is more than blocks: it has no `blocks`, and its facts tell
-            what it computes, `dense=`, `applied=` and the like; see `alphabet.Steps`.
+        causality: of a letter that is more than blocks: "memoryless", "causal" (inward),
+            "anticausal" (outward) or "mixed", see `spaces.Causality`. Such a letter has no
+            `blocks`, and its facts tell what it computes, `dense=`, `applied=` and the like; see
+            `alphabet.Steps`. It may be left out where `one_step=True` or `block=` says it, and of
+            vectors. `phipsi.check_letter` compares all of these.
         alphabet: where the letter is found by its name; a user's own is passed to `parse`.
         facts: whatever else is known of it, see `alphabet.Letter`: `mechanics="..."` says what
             it means, `look="cal:M"` how it is printed, `flops=42` what it costs.
@@ -204,7 +220,8 @@ def letter(
         The letter.
 
     Raises:
-        InputError: a name that is none, blocks that cannot be called.
+        InputError: a name that is none, blocks that cannot be called, facts that are unknown,
+            contradict each other or leave open where the letter goes.
         SpaceError: spaces that have no blocks opposite each other.
 
     >>> from phipsi.operators import Mass
@@ -213,15 +230,17 @@ def letter(
     (Mass + 0.001 * D_j).inv
     """
     start, end = as_space(source), as_space(target)
+    told = None if causality is None else as_causality(causality)
+    _check_facts(name, facts, ("causality", "varies"))
     symmetric = bool(symmetric or positive)
     if symmetric and start is not end:
         raise SpaceError(f"{name} cannot be symmetric: it maps {start} to {end}")
     how = {"symmetric": symmetric, "positive": bool(positive), "alphabet": alphabet, **facts}
     if blocks is None and STEPS & facts.keys():
-        return _primitive(name, start, end, causality, **how)
+        return _primitive(name, start, end, told, **how)
     if blocks is None:
         return lambda function: letter(
-            name, source, target, function, varies=varies, causality=causality, **how
+            name, source, target, function, varies=varies, causality=told, **how
         )
     if end not in (BODY, JOINT) or start not in (BODY, JOINT, SCALAR):
         raise SpaceError(
@@ -229,7 +248,13 @@ def letter(
             "  blocks of the machine map between bodies and joints; a vector of these maps from "
             "scalar space; see also operator(...), whose value is passed"
         )
-    if facts.get("one_step") or causality is not Causality.MEMORYLESS:
+    if STEPS & facts.keys():
+        step = min(STEPS & facts.keys())
+        raise InputError(
+            f"the letter {name} is told twice: by a function of blocks and by {step}=; pass one of "
+            "them"
+        )
+    if facts.get("one_step") or told not in (None, Causality.MEMORYLESS):
         raise InputError(
             f"the letter {name} is told by blocks, which stay at their body; what goes from body "
             "to body tells dense= and applied=, or is a product with E_phi"
@@ -245,23 +270,45 @@ def letter(
 
 
 def _primitive(
-    name: str, source: Space, target: Space, causality: Causality, **facts: Any
+    name: str, source: Space, target: Space, causality: Causality | None, **facts: Any
 ) -> Symbol:
     """A letter that is more than blocks: its facts tell what it computes."""
-    if facts.get("one_step"):
-        causality = _causality_of_step(name, causality)
+    causality = _causality_of_steps(name, source, causality, facts)
     record = _record(name, **facts)
     return _entered(_kind(record)(name, source, target, causality, record=record))
 
 
-def _causality_of_step(name: str, causality: Causality) -> Causality:
-    """Of a letter that goes from each body to its parent; InputError if another one was told."""
-    if causality not in (Causality.MEMORYLESS, Causality.CAUSAL):
+def _causality_of_steps(
+    name: str, source: Space, causality: Causality | None, facts: dict[str, Any]
+) -> Causality:
+    """Of a letter that is more than blocks, as it is told, or as what it computes implies.
+
+    Nothing is assumed: a letter that is taken to stay at its body, and does not, is lowered to
+    wrong numbers.
+    """
+    one_step = bool(facts.get("one_step"))
+    stays = next((x for x in AT_A_BODY if facts.get(x) is not None), "")
+    if one_step and causality not in (None, Causality.CAUSAL):
         raise InputError(
             f"the letter {name} cannot be of one step and {causality.value}: a step goes from "
             "each body to its parent, which is causal"
         )
-    return Causality.CAUSAL
+    if stays and (one_step or causality not in (None, Causality.MEMORYLESS)):
+        raise InputError(
+            f"the letter {name} goes from body to body, so it has no {stays}=, which is that of a "
+            "letter that stays at its body; tell applied="
+        )
+    if causality is not None:
+        return causality
+    if one_step:
+        return Causality.CAUSAL
+    if stays or source is SCALAR:
+        return Causality.MEMORYLESS
+    raise InputError(
+        f"the letter {name} does not tell where it goes. Add one_step=True if it goes from each "
+        'body to its parent, else causality="memoryless" (it stays at its body), "causal" '
+        '(inward), "anticausal" (outward) or "mixed"'
+    )
 
 
 def define(
@@ -295,6 +342,7 @@ def define(
     spoken = None if alphabet is None else alphabet.name
     formula = as_expression(f"the letter {name}", formula, symbols, notation, alphabet=spoken)
     assert formula.source is not None and formula.target is not None, "checked"
+    _check_facts(name, facts)
     record = _record(name, alphabet=alphabet, **facts)
     what = name, formula.source, formula.target, formula.causality
     return _entered(_kind(record)(*what, definition=formula, record=record))
@@ -334,6 +382,26 @@ def _entered(symbol: Symbol) -> Any:
     if symbol.record.alphabet is not None:
         symbol.record.alphabet.enter(symbol.name, symbol)
     return symbol
+
+
+def _check_facts(name: str, facts: dict[str, Any], arguments: tuple[str, ...] = ()) -> None:
+    """InputError for facts that no record has, and for values that `carries` cannot have.
+
+    `arguments` are those that the door takes besides facts: they may have been meant as well.
+    """
+    for fact in sorted(facts.keys() - FACTS):
+        choices = name_choices(fact, sorted({*FACTS, *arguments}))
+        raise InputError(f"the letter {name} has no {fact}=; {choices}")
+    carries = facts.get("carries")
+    if carries is None:
+        return
+    is_pair = isinstance(carries, (tuple, list)) and len(carries) == 2
+    if not is_pair or any(x not in KINDS for x in carries):
+        raise InputError(
+            f"the letter {name}: carries={carries!r} is no pair. Expected what its target and "
+            f"its source are, each {FORCE!r}, {MOTION!r} or None"
+        )
+    facts["carries"] = tuple(carries)
 
 
 def _record(name: str, **facts: Any) -> Letter:

@@ -121,3 +121,17 @@ class Causality(Enum):
         """The causality of the transpose."""
         swap = {Causality.CAUSAL: Causality.ANTICAUSAL, Causality.ANTICAUSAL: Causality.CAUSAL}
         return swap.get(self, self)
+
+
+def as_causality(causality: Causality | str) -> Causality:
+    """A causality by itself or by its name.
+
+    >>> as_causality("causal").T
+    <Causality.ANTICAUSAL: 'anticausal'>
+    """
+    if isinstance(causality, Causality):
+        return causality
+    names = [x.value for x in Causality]
+    if causality not in names:
+        raise InputError(f"no causality {causality!r}; {name_choices(str(causality), names)}")
+    return Causality(causality)

@@ -348,7 +348,7 @@ class Lowering(Writer, ABC):
                 raise AssertionError(f"no step for {head}")
         if letter.free and is_dense(letter.source, letter.target):
             return self._apply_dense(letter, star, rest)
-        if letter.record.steps.applied is None:
+        if letter.record.steps.applied is None and letter.causality is Causality.MEMORYLESS:
             return self._apply_block(head, rest)
         slot = _made(letter, "applied", self, letter, star, rest)
         if letter.record.alphabet is not PAPERS:
@@ -570,8 +570,11 @@ def _made(letter: Symbol, fact: str, *arguments: Any) -> Slot:
     make = getattr(letter.record.steps, fact)
     if make is None:
         told = [x.name for x in fields(Steps) if callable(getattr(letter.record.steps, x.name))]
+        wanted = f"`{fact}=`"
+        if fact == "block" and letter.source is BODY and "applied" not in told:
+            wanted = "`block=` or `applied=`"  # columns A e_j make the block
         raise LoweringError(
-            f"cannot lower {letter}: its record does not tell `{fact}=`, which this expression "
+            f"cannot lower {letter}: its record does not tell {wanted}, which this expression "
             f"needs; it tells {', '.join(f'`{x}=`' for x in told) or 'no step'}. "
             "pp.as_matrix evaluates what tells `dense=`"
         )

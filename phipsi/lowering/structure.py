@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # -- letters that only the lowering knows --------------------------------------------------
 
 Public = Callable[[Any], Any]  # makes an expression, or a family, one of the algebra alone
-INNER = Alphabet("lowering", __name__)
+INNER = Alphabet("lowering", __name__, built_in=True)
 _inner = partial(letter, alphabet=INNER)
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from phipsi.algebra.alphabet import PAPERS, letters_in
+from phipsi.algebra.alphabet import PAPERS, alphabet_with, letters_in
 from phipsi.algebra.elements import ELEMENTS
 from phipsi.algebra.node import Bracket, Identity, Node, Opener, Symbol
 from phipsi.algebra.own import ArticulatedLetter, CallableLetter
@@ -212,6 +212,8 @@ class Names:
             return f"no letter {name!r} here; {self.missing[text]}"
         if text in ADVICE:
             return f"no letter {name!r}; {ADVICE[text]}, or pass your own by symbols=[...]"
+        if family := alphabet_with(written):
+            return f'no letter {name!r} here; pass alphabet="{family}", which has one'
         valid = list(dict.fromkeys([*self.own, *self._letters, *FUNCTIONS]))
         return f"no letter {name!r}; {name_choices(text, valid)}. Pass your own by symbols=[...]"
 

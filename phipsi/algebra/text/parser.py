@@ -79,7 +79,11 @@ class Parser(Stream):
     def whole(self) -> Node:
         if self.token.kind == "end":
             raise InputError("parse: the text is empty; expected an expression such as H phi M")
-        part = self.sum()
+        try:
+            part = self.sum()
+        except SpaceError:  # perhaps of what a bracket would have held apart
+            self.check_closed()
+            raise
         if self.token.kind != "end":
             raise self.fail(self.unexpected())
         if not isinstance(part.value, Node):
@@ -414,6 +418,19 @@ class Parser(Stream):
         if not self.is_sign(CLOSING[opened.text]):
             raise self.fail(f"{self.unexpected()}; {opened.text} is still open")
         return replace(part, start=opened.start, end=self.take().end)
+
+    def check_closed(self) -> None:
+        """InputError that points at the last bracket that no other one closes, if there is one."""
+        opened: list[Token] = []
+        for token in self.tokens:
+            if token.kind != "sign":
+                continue
+            if token.text in CLOSING:
+                opened.append(token)
+            elif opened and token.text == CLOSING[opened[-1].text]:
+                opened.pop()
+        if opened:
+            raise self.fail(f"this {opened[-1].text} is never closed", opened[-1].span)
 
     # -- letters -------------------------------------------------------------------------
 
