@@ -83,6 +83,7 @@ if TYPE_CHECKING:  # imported on first use: they are many, and few programs need
     from phipsi.explain.diagnosing.diagnose import diagnose
     from phipsi.explain.diagnosing.diagnosis import Diagnosis
     from phipsi.explain.drawings import Drawing, draw_blocks, draw_dataflow
+    from phipsi.explain.letter_check import LetterCheck, check_letter
     from phipsi.explain.levels.explain import explain
     from phipsi.explain.levels.explanation import Explanation
     from phipsi.explain.sample import sample_force, sample_velocity
@@ -105,6 +106,7 @@ __all__ = [
     "InputError",
     "Joint",
     "Keyframe",
+    "LetterCheck",
     "Limits",
     "LoweringError",
     "Model",
@@ -125,6 +127,7 @@ __all__ = [
     "body_poses",
     "body_velocities",
     "chain",
+    "check_letter",
     "compile",
     "control",
     "derive",
@@ -188,6 +191,7 @@ _ON_FIRST_USE = {
     "phipsi.explain.drawings": ("Drawing", "draw_blocks", "draw_dataflow"),
     "phipsi.explain.levels.explain": ("explain",),
     "phipsi.explain.levels.explanation": ("Explanation",),
+    "phipsi.explain.letter_check": ("LetterCheck", "check_letter"),
     "phipsi.explain.sample": ("sample_force", "sample_velocity"),
 }
 

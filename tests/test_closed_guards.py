@@ -216,6 +216,8 @@ RIGHT = {
 ELSEWHERE = {
     "Function": "what compile returns",
     "Trajectory": "states that someone has; what it derives of them is right",
+    "check_letter": "operators are those of the tree, as compile's",
+    "derive": "operators are those of the tree, as compile's",
     "draw_blocks": "operators are those of the tree, as compile's",
     "draw_dataflow": "programs are those of the tree, as compile's",
     "explain": "operators are those of the tree, as compile's",

@@ -92,6 +92,20 @@ def test_the_step_of_the_page_is_a_recursion(air, arm):
         assert sweeps in (None, function.program.sweeps)
 
 
+def test_the_letters_agree_with_their_matrices(air):
+    """As the page asks for; with the wrong kinds, the letter of the page does not."""
+    for letter in (air.F_d, air.E_w, air.T_d):
+        told = pp.check_letter(letter)
+        assert max(told.gaps.values()) < 1e-9
+        assert not told.not_compiled
+    steps = {x.name: getattr(air.E_w.record.steps, x.name) for x in fields(Steps)}
+    wrong = operators.letter(
+        "E_x", "body", "body", one_step=True, carries=("motion", "motion"), **steps
+    )
+    with pytest.raises(pp.InputError, match="the letter E_x contradicts its matrix"):
+        pp.check_letter(wrong)
+
+
 def test_what_the_page_names_is_there(air):
     """Facts and steps by their names, modules and files by their paths."""
     text = PAGE.read_text(encoding="utf-8")

@@ -77,6 +77,7 @@ PACKAGE = ERRORS | {
     ),
     *("Derivation", "derive", "parse"),
     *("Drawing", "Explanation", "draw_blocks", "draw_dataflow", "explain"),
+    *("LetterCheck", "check_letter"),
     *("Diagnosis", "diagnose", "sample_force", "sample_velocity"),
 }
 LETTERS = {
@@ -190,6 +191,7 @@ WITHOUT_OUT = {
     "derive": "returns an expression, and the steps to it",
     "explain": "returns text for a person",
     "diagnose": "returns a report for a person",
+    "check_letter": "returns a report for a person",
     "draw_blocks": "returns a drawing",
     "draw_dataflow": "returns a drawing",
     "view": "opens a window",
