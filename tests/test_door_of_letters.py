@@ -98,6 +98,19 @@ def test_carries_is_a_pair_of_forces_and_motions(carries):
         define("M_2", 2 * M, carries=carries)
 
 
+@pytest.mark.parametrize("carries", [(FORCE, None), (None, MOTION), (None, None)])
+def test_carries_leaves_no_body_vector_open(carries):
+    """What was left open was taken for whatever the expression asked for, to wrong numbers."""
+    with pytest.raises(pp.InputError, match="has None for body space"):
+        wake(one_step=True, carries=carries)
+    with pytest.raises(pp.InputError, match="has None for body space"):
+        define("M_2", 2 * M, carries=carries)
+    joint_map = letter(
+        "L", "body", "joint", carries=(None, FORCE), block=lambda low, a: low.block(H)
+    )
+    assert joint_map.record.carries == (None, FORCE)
+
+
 def test_carries_may_be_a_list():
     assert wake(one_step=True, carries=[FORCE, MOTION]).record.carries == (FORCE, MOTION)
 

@@ -171,8 +171,9 @@ class Letter:
         selects: whether it keeps the blocks of one body and drops all others.
         one_step: whether it goes from each body to its parent, and nowhere else: then
             (I - E)^-1 is a recursion, and so are products with E W E*.
-        carries: of its target and its source, where these are body space, whether they are
-            forces or motions; None where the letter mixes them, so that frames may not move.
+        carries: of its target and its source, whether they are forces or motions, and None for
+            other spaces than body space; left out where the letter mixes them, so that frames may
+            not move.
         of_speeds: whether it is primitive and depends on v.
         of: what its arguments are: "points", or a "joint" and one of its speeds.
         articulated: whether it may be of another inertia: `psi[M + M_a]`.

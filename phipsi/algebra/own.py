@@ -274,6 +274,7 @@ def _primitive(
 ) -> Symbol:
     """A letter that is more than blocks: its facts tell what it computes."""
     causality = _causality_of_steps(name, source, causality, facts)
+    _check_ends(name, source, target, facts)
     record = _record(name, **facts)
     return _entered(_kind(record)(name, source, target, causality, record=record))
 
@@ -343,6 +344,7 @@ def define(
     formula = as_expression(f"the letter {name}", formula, symbols, notation, alphabet=spoken)
     assert formula.source is not None and formula.target is not None, "checked"
     _check_facts(name, facts)
+    _check_ends(name, formula.source, formula.target, facts)
     record = _record(name, alphabet=alphabet, **facts)
     what = name, formula.source, formula.target, formula.causality
     return _entered(_kind(record)(*what, definition=formula, record=record))
@@ -402,6 +404,16 @@ def _check_facts(name: str, facts: dict[str, Any], arguments: tuple[str, ...] = 
             f"its source are, each {FORCE!r}, {MOTION!r} or None"
         )
     facts["carries"] = tuple(carries)
+
+
+def _check_ends(name: str, source: Space, target: Space, facts: dict[str, Any]) -> None:
+    """InputError if `carries` leaves open what the bodies' vectors are: a guess may be wrong."""
+    ends = zip((target, source), facts.get("carries") or (), strict=False)
+    if any(space is BODY and kind is None for space, kind in ends):
+        raise InputError(
+            f"the letter {name}: carries={facts['carries']!r} has None for body space. Expected "
+            f"{FORCE!r} or {MOTION!r} there; leave carries= out if it mixes them"
+        )
 
 
 def _record(name: str, **facts: Any) -> Letter:

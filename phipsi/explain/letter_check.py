@@ -74,8 +74,9 @@ def check_letter(letter: Symbol, model: Model | None = None) -> LetterCheck:
 
     Args:
         letter: made by `letter` or `define`; with arguments, if it takes some.
-        model: the machine to try it on, at random states; None for random machines: trees with
-            joints of several degrees of freedom.
+        model: the machine to try it on, at random states, where blocks are told for its bodies
+            alone; one in a plane may not show a wrong `carries=`. None for random machines: trees
+            with joints of several degrees of freedom.
 
     Returns:
         What was compared. `print` shows it, with what has no algorithm and was left out.
