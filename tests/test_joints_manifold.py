@@ -18,7 +18,8 @@ from machines import custom, free, planar, spherical
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import expm
 
-from phipsi.model.joints import Free
+from phipsi.errors import ModelError
+from phipsi.model.joints import Cylindrical, Free, Revolute, Spherical
 
 # -- the manifold ----------------------------------------------------------------------
 
@@ -249,6 +250,41 @@ def test_bracket_is_a_lie_algebra(make, rng):
         assert kind.tangent_rate(u, w) is w
     else:
         assert np.abs(kind.bracket(u, w)).max() > 0.0
+
+
+class Turning(Spherical):
+    def integrate(self, q, dq):
+        return super().integrate(q, dq)
+
+
+class Apart(Cylindrical):
+    def difference(self, q0, q1):
+        return super().difference(q0, q1)
+
+
+class Closing(Revolute):
+    def difference(self, q0, q1):
+        return [math.remainder(q1[0] - q0[0], 2.0 * math.pi)]
+
+
+class Complete(Turning):
+    def bracket(self, u, w):
+        return super().bracket(u, w)
+
+
+@pytest.mark.parametrize("kind", [Turning, Apart])
+def test_bracket_is_unknown_where_moves_are_overridden_without_it(kind):
+    kind = kind()
+    assert not kind.has_bracket and not kind.commutes
+    message = rf"^{type(kind).__name__} overrides `integrate` or `difference` without `bracket`, "
+    with pytest.raises(ModelError, match=message):
+        kind.tangent_rate([1.0] * kind.nv, [0.5] * kind.nv)
+
+
+def test_bracket_is_known_beside_the_moves_or_along_one_tangent():
+    assert Complete().has_bracket and not Complete().commutes
+    assert Closing().has_bracket and Closing().commutes
+    assert Closing().bracket([1.0], [2.0]) == [0.0]
 
 
 # -- neutral and random ----------------------------------------------------------------

@@ -413,6 +413,62 @@ def test_derivatives_of_derivatives_are_rolled(first, second):
         assert ours.info().path == "rolled"
 
 
+class Ball(pp.joints.JointKind):
+    """A kind of the user's that turns, and does not say how its moves exchange."""
+
+    nq, nv = 4, 3
+    quaternion = slice(0, 4)
+
+    def transform(self, q):
+        return pp.spatial.rotation_from_quaternion(q), [0.0] * 3
+
+    def motion_map(self, q):
+        return pp.joints.Spherical().motion_map(q)
+
+    def neutral(self):
+        return [0.0, 0.0, 0.0, 1.0]
+
+    def integrate(self, q, dq):
+        return pp.joints.Spherical().integrate(q, dq)
+
+    def difference(self, q0, q1):
+        return pp.joints.Spherical().difference(q0, q1)
+
+
+class BallWithBracket(Ball):
+    def bracket(self, u, w):
+        return pp.spatial.cross(u, w)
+
+
+class OtherBall(BallWithBracket):
+    """Turns about axes of the parent: the bracket that it inherits is not its own."""
+
+    def integrate(self, q, dq):
+        turn = pp.spatial.quaternion_exp(dq)
+        return pp.spatial.normalize(pp.spatial.quaternion_product(turn, q))
+
+    def motion_map(self, q):
+        R = pp.spatial.rotation_from_quaternion(q)
+        return [*pp.spatial.transpose(R), *[[0.0] * 3] * 3]
+
+
+@pytest.mark.parametrize("first", ["jvp", "vjp"])
+@pytest.mark.parametrize("kind", [Ball, BallWithBracket, OtherBall, pp.joints.Spherical])
+def test_second_derivatives_of_kinds_with_and_without_a_bracket(kind, first):
+    """Exchanged only where the bracket is that of the moves; right either way."""
+    builder = pp.ModelBuilder("balls")
+    inertial = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.3, 0.4, 0.5)}
+    builder.add_body("a", joint=kind(), **inertial)
+    builder.add_body("b", "a", joint=kind(), position=(0.3, 0.1, 0.0), **inertial)
+    model, rng = builder.build(), np.random.default_rng(0)
+    q = pp.integrate(model, model.neutral(), 0.5 * rng.normal(size=6))
+    turned, weight = rng.normal(size=6), rng.normal(size=(6, 6))
+    given = {"dq": turned, "w": weight} if first == "jvp" else {"w": weight, "w_": turned}
+    ours, theirs = (getattr(x, first).vjp for x in (rolled(model, Mass), numpy(model, Mass)))
+    assert ours._is_exchanged == (kind in (BallWithBracket, pp.joints.Spherical))
+    assert_same(ours(q, **given), theirs(q, **given))
+
+
 def test_second_derivatives_at_points_batches_and_in_place():
     """Those that are made of others take points, batches, threads, and arrays for results."""
     model = machines.random_machine(9, 5)

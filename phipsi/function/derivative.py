@@ -31,6 +31,7 @@ from phipsi.function.second_order import (
     has_columns,
     has_systems,
     is_longer,
+    may_exchange,
 )
 from phipsi.graph.graph import FLOPS, GraphTooLargeError, count_operations
 from phipsi.lowering import trace
@@ -197,6 +198,8 @@ class Derivative(ArrayFunction):
             return False
         program = first.base.program
         if self.backend != "llvm" or not has_columns(program) or has_systems(program):
+            return False
+        if not may_exchange(self.model):
             return False
         return self.options.unroll is False or is_longer(first.base, trace.LARGEST)
 

@@ -7,7 +7,7 @@ that turn, whose moves do not commute:
 
 So `J* w` of `J t`, and of `J* w`, is `J* w` differentiated along t, the bracket, and a first
 derivative beside it. Columns of a matrix have loops in reverse once: by this they have all second
-derivatives.
+derivatives, if the bracket of every joint is known.
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ def has_columns(program: Program) -> bool:
 def has_systems(program: Program) -> bool:
     """Whether systems of the whole machine are solved: they are differentiated once."""
     return any(x.step in DENSE for x in program.statements())
+
+
+def may_exchange(model: Model) -> bool:
+    """Whether it is known, of each joint, how much the order of two moves matters."""
+    return all(joint.kind.has_bracket for joint in model.leaders)
 
 
 def is_longer(function: Function, limit: int) -> bool:

@@ -8,6 +8,7 @@ A kind knows
     map_derivatives(q)  Gamma_a = D_a H*, one 6 x nv per speed; () where H* is constant
     integrate(q, dq)    the configuration reached from q along the tangent dq
     difference(q0, q1)  its inverse
+    bracket(u, w)       how much the order of two moves matters
     tangent_rate(u, b)  how the tangent u of integrate(q, u) grows at the speeds b
     advance(b, b', h)   the speeds after a time h of constant acceleration
 
@@ -27,6 +28,7 @@ from typing import ClassVar
 import numpy as np
 
 from phipsi import spatial
+from phipsi.errors import ModelError
 from phipsi.model import axes
 from phipsi.model.axes import X, Y, Z
 from phipsi.scalars import HUGE, Scalar, cos, sin
@@ -34,13 +36,22 @@ from phipsi.spatial import IDENTITY3, ZERO3, Matrix, Vector
 
 
 class JointKind(ABC):
-    """What a joint allows. Coordinates form a vector space unless a kind says otherwise."""
+    """What a joint allows. Coordinates form a vector space unless a kind says otherwise.
+
+    In a kind of your own these belong together: a class that overrides one has them all.
+
+    - `nq`, `nv`, `transform`, `motion_map`, which every kind has; `map_derivatives` where H*
+      changes with q, `quaternion` and `neutral` where a quaternion is among the coordinates.
+    - `integrate`, `difference` and `bracket`, where moves do not add up. Of a class that moves in
+      its own way along several tangents, but has no `bracket` beside, nothing is computed that
+      exchanges moves: such second derivatives go another way, Runge-Kutta steps are refused.
+    - `draw`, or `random` for one configuration at a time: whichever is overridden is used.
+    """
 
     nq: int
     nv: int
     quaternion: ClassVar[slice | None] = None  # which coordinates are a unit quaternion
     turns: ClassVar[tuple[int, ...]] = ()  # which coordinates are angles
-    commutes: ClassVar[bool] = True  # whether moves may be taken in any order
 
     @abstractmethod
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
@@ -87,6 +98,17 @@ class JointKind(ABC):
         """[u, w] of two tangents: zero where all moves commute."""
         return [0.0] * self.nv
 
+    @property
+    def has_bracket(self) -> bool:
+        """Whether `bracket` is that of the moves; of moves along one tangent it is zero."""
+        moves = ("integrate", "difference")
+        return self.nv < 2 or not any(overrides(self, x, "bracket") for x in moves)
+
+    @property
+    def commutes(self) -> bool:
+        """Whether moves may be taken in any order, as far as is known."""
+        return self.has_bracket and type(self).bracket is JointKind.bracket
+
     def tangent_rate(self, u: Vector, beta: Vector) -> Vector:
         """The rate of u where integrate(q, u) has the speeds beta, q at rest.
 
@@ -95,6 +117,12 @@ class JointKind(ABC):
         """
         if self.commutes:
             return beta
+        if not self.has_bracket:
+            raise ModelError(
+                f"{type(self).__name__} overrides `integrate` or `difference` without `bracket`, "
+                "which steps of rk4 and dopri need. Add bracket(self, u, w) to the class, "
+                "[0.0] * nv if moves commute; or take integrator='midpoint'"
+            )
         once = self.bracket(u, beta)
         twice = self.bracket(u, once)
         four_times = self.bracket(u, self.bracket(u, twice))
@@ -112,6 +140,13 @@ class JointKind(ABC):
     def problem(self) -> str | None:
         """What makes this kind impossible, and the remedy; None if nothing does."""
         return None
+
+
+def overrides(kind: JointKind, name: str, other: str) -> bool:
+    """Whether a kind takes `name` from a class that inherits `other`."""
+    classes = type(kind).__mro__
+    mine, theirs = (next(i for i, x in enumerate(classes) if y in vars(x)) for y in (name, other))
+    return mine < theirs
 
 
 @dataclass(frozen=True)
@@ -299,7 +334,6 @@ class Planar(JointKind):
     normal: Vector = Z
     nq, nv = 3, 3
     turns = (0,)
-    commutes = False
 
     def __post_init__(self) -> None:
         axes.make_unit(self, "normal")
@@ -348,7 +382,6 @@ class Spherical(JointKind):
 
     nq, nv = 4, 3
     quaternion = slice(0, 4)
-    commutes = False
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation_from_quaternion(q), ZERO3
@@ -382,7 +415,6 @@ class Free(JointKind):
 
     nq, nv = 7, 6
     quaternion = slice(0, 4)
-    commutes = False
 
     def transform(self, q: Vector) -> tuple[Matrix, Vector]:
         return spatial.rotation_from_quaternion(q[:4]), q[4:]
