@@ -117,6 +117,75 @@ def test_a_draw_is_that_of_the_joints_by_turns(name):
         assert_allclose(ours[joint.q], expected, rtol=0.0, atol=1e-15)
 
 
+class Slide(joints.JointKind):
+    nq, nv = 1, 1
+
+    def transform(self, q):
+        return joints.Prismatic().transform(q)
+
+    def motion_map(self, q):
+        return joints.Prismatic().motion_map(q)
+
+
+class OneByOne(Slide):
+    """A kind that draws single configurations."""
+
+    def random(self, rng):
+        return [0.25 + 0.5 * rng.random()]
+
+
+class AtOnce(Slide):
+    """A kind that draws many."""
+
+    def draw(self, rng, size=()):
+        return 0.25 + 0.5 * rng.random((*size, 1))
+
+
+class Still(AtOnce):
+    """Overrides `random` of a kind that has its own `draw`."""
+
+    def random(self, rng):
+        return [2.0]
+
+
+def with_kinds(*kinds, limits=None):
+    builder = pp.ModelBuilder("kinds")
+    for i, kind in enumerate(kinds):
+        own = {} if limits is None else {"limits": limits}
+        builder.add_body(f"{i}", joint=kind, mass=1.0, inertia=(1, 1, 1), **own)
+    return builder.build()
+
+
+@pytest.mark.parametrize("size", [None, 50, (2, 3), 0])
+def test_kinds_of_the_user_draw_as_they_say(size):
+    model = with_kinds(joints.Prismatic(), OneByOne(), AtOnce(), Still(), joints.Revolute())
+    q, shape = model.random(2, size), pp.model.draw.checked_size(size)
+    assert q.shape == (*shape, model.nq)
+    assert ((q[..., 1:3] >= 0.25) & (q[..., 1:3] < 0.75)).all()
+    assert (q[..., 3] == 2.0).all()
+    assert len(np.unique(q)) == 4 * math.prod(shape) + (q.size > 0)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(0.5, 0.6), (-7.0, -5.0), (0.9, math.inf), (-math.inf, 0.1)]
+)
+@pytest.mark.parametrize("kind", [OneByOne, AtOnce])
+def test_kinds_that_draw_by_themselves_keep_within_the_limits(kind, lower, upper):
+    model = with_kinds(kind(), joints.Revolute(), kind(), limits=pp.Limits(lower, upper))
+    q = model.random(1, 100)
+    assert lower <= q.min() <= q.max() <= upper
+    assert len(np.unique(q)) == 300
+
+
+def test_errors_of_kinds_that_draw_reach_the_user():
+    class Broken(Slide):
+        def draw(self, rng, size=()):
+            raise ValueError("no such distribution")
+
+    with pytest.raises(ValueError, match=r"^no such distribution$"):
+        with_kinds(Broken()).random(0)
+
+
 @every_machine
 def test_many_draws_are_configurations(name):
     model = MARKET[name]()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phipsi.errors import InputError
-from phipsi.model.joints import JointKind
+from phipsi.model.joints import JointKind, overrides
 
 if TYPE_CHECKING:
     from phipsi.model.model import Joint
@@ -23,7 +23,7 @@ class Draws:
 
     Joints that move by addition, and stand side by side, share one draw of uniform numbers: each
     coordinate lies between two bounds, those of its kind or, of a joint of one coordinate, its
-    limits. The others draw by themselves.
+    limits. Joints whose kind has its own `draw` or `random` are asked; their limits hold too.
 
     Args:
         joints: those that own coordinates.
@@ -39,24 +39,28 @@ class Draws:
         mirrors: list[tuple[int, float, float]] = []
         first = count = 0
         for joint in joints:
-            if type(joint.kind).draw is not JointKind.draw:
+            kind, limits, n = joint.kind, joint.limits, joint.kind.nq
+            is_asked = _is_own(kind, "draw") or _is_own(kind, "random")
+            if is_asked:
                 self.steps.append((count - first, joint))
                 first = count
+            else:
+                count += n
+            if n == 1 and math.isfinite(limits.upper - limits.lower):
+                # a number more: a seed gives what it gave when joints drew by turns
+                at.append(joint.q.start)
+                source.append(count)
+                bounds.append((limits.lower, limits.upper))
+                count += 1
                 continue
-            at += range(joint.q.start, joint.q.stop)
-            source += range(count, count + joint.kind.nq)
-            bounds += [(-x, x) for x in joint.kind.spread]
-            count += joint.kind.nq
-            limits = joint.limits
-            if joint.kind.nq != 1:
-                continue
-            if math.isfinite(limits.upper - limits.lower):
-                source[-1], bounds[-1] = count, (limits.lower, limits.upper)
-                count += 1  # a number more: a seed gives what it gave when joints drew by turns
-            elif math.isfinite(limits.lower):
-                mirrors.append((len(at) - 1, limits.lower, 1.0))
-            elif math.isfinite(limits.upper):
-                mirrors.append((len(at) - 1, limits.upper, -1.0))
+            if not is_asked:
+                at += range(joint.q.start, joint.q.stop)
+                source += range(count - n, count)
+                bounds += [(-x, x) for x in kind.spread]
+            if n == 1 and math.isfinite(limits.lower):
+                mirrors.append((joint.q.start, limits.lower, 1.0))
+            elif n == 1 and math.isfinite(limits.upper):
+                mirrors.append((joint.q.start, limits.upper, -1.0))
         self.steps.append((count - first, None))
         self.at, self.source = np.array(at, int), np.array(source, int)
         self.lower, upper = np.array(bounds).reshape(-1, 2).T
@@ -65,21 +69,37 @@ class Draws:
         self.mirrored, self.limit, self.side = mirrored.astype(int), limit, side
 
     def __call__(self, rng: np.random.Generator, size: tuple[int, ...] = ()) -> np.ndarray:
-        """Configurations (*size, nq)."""
-        q, uniform = np.empty((*size, self.nq)), []
+        """Configurations (*size, nq), or MemoryError."""
+        try:
+            q, uniform = np.empty((*size, self.nq)), []
+        except ValueError:  # so NumPy calls a size beyond all memory
+            raise MemoryError from None
         for count, joint in self.steps:
             uniform.append(rng.random((*size, count)))
             if joint is not None:
-                q[..., joint.q] = joint.kind.draw(rng, size)
+                q[..., joint.q] = _draw_joint(joint.kind, rng, size)
         u = uniform[0] if len(uniform) == 1 else np.concatenate(uniform, axis=-1)
         x = self.lower + self.width * u.take(self.source, -1)
-        if self.mirrored.size:
-            apart = np.abs(x[..., self.mirrored] - self.limit)
-            x[..., self.mirrored] = self.limit + self.side * apart
         if len(self.steps) == 1:
-            return x
-        q[..., self.at] = x
+            q = x
+        else:
+            q[..., self.at] = x
+        if self.mirrored.size:
+            apart = np.abs(q[..., self.mirrored] - self.limit)
+            q[..., self.mirrored] = self.limit + self.side * apart
         return q
+
+
+def _is_own(kind: JointKind, name: str) -> bool:
+    return getattr(type(kind), name) is not getattr(JointKind, name)
+
+
+def _draw_joint(kind: JointKind, rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
+    """Configurations (*size, nq) of one joint, as its kind draws them: one by one, or at once."""
+    if not overrides(kind, "random", "draw"):
+        return kind.draw(rng, size)
+    drawn = [kind.random(rng) for _ in range(math.prod(size))]
+    return np.reshape(drawn, (*size, kind.nq))
 
 
 def generator_of(rng: Seed) -> np.random.Generator:
