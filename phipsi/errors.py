@@ -6,7 +6,7 @@
     |                   function cannot honour
     |-- SpaceError      operators that do not fit together
     |-- LoweringError   an expression with no O(N) algorithm
-    |-- BackendError    a backend that cannot run here
+    |-- BackendError    what a backend cannot do, or not here
     `-- SolveError      a singular machine: a pivot D that vanishes
 
 And one warning, a RuntimeWarning:
@@ -46,7 +46,7 @@ class LoweringError(PhipsiError):
 
 
 class BackendError(PhipsiError):
-    """A backend that is missing or cannot run on this machine."""
+    """What machine code or another package cannot do: too long, too large, not there."""
 
 
 class SolveError(PhipsiError):
@@ -66,6 +66,18 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(HOME + sep):
         frame, level = frame.f_back, level + 1
     warn(message, category, stacklevel=level)
+
+
+def array_count_problem(expected: int, given: int) -> str:
+    """What is wrong with so many arrays for results.
+
+    >>> array_count_problem(1, 3)
+    'out: expected 1 array, got 3'
+    >>> array_count_problem(2, 1)
+    'out: expected 2 arrays, one for each output, got 1'
+    """
+    arrays = "1 array" if expected == 1 else f"{expected} arrays, one for each output"
+    return f"out: expected {arrays}, got {given}"
 
 
 LONGEST_NAME = 150  # characters, of names that are compared and shown: files have any

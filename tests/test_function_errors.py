@@ -175,6 +175,35 @@ def test_out_of_several_results():
             function(Q + 0j, SPEEDS, FORCES, out=(np.empty(4), np.empty((4, 4))))
 
 
+def test_out_whose_entries_share_memory_is_refused():
+    """Whatever the strides: rows that begin within one another are overwritten."""
+    function = pp.compile(ARM, Mass)
+    expected, memory = function(Q), np.zeros(400)
+    view = np.lib.stride_tricks.as_strided
+    for strides in ((8, 8), (24, 8), (8, 16), (-24, 8), (16, 24)):
+        with pytest.raises(pp.InputError, match=r"^out: entries of the array may share memory; "):
+            function(Q, out=view(memory[100:], (4, 4), strides))
+    for strides in ((32, 8), (8, 32), (40, 8), (-32, 8), (32, -8), (16, 64), (64, 16)):
+        out = view(memory[100:], (4, 4), strides)
+        assert function(Q, out=out) is out
+        assert np.array_equal(out, expected)
+
+
+def test_one_array_too_many_is_counted():
+    with pytest.raises(pp.InputError, match=r"^out: expected 1 array, got 2$"):
+        pp.compile(ARM, Mass)(Q, out=(np.empty((4, 4)), np.empty((4, 4))))
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["nonsense", "float63", "f8,(", ("f8", -1), object(), 3, [1], None, int, complex, np.float16],
+    ids=str,
+)
+def test_numbers_of_other_kinds_are_refused(dtype):
+    with pytest.raises(pp.InputError, match=r"^dtype: expected float or numpy.float32, got "):
+        pp.compile(ARM, Mass, dtype=dtype)
+
+
 # -- dynamics --------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from phipsi.backends.job import Shape
-from phipsi.errors import InputError
+from phipsi.errors import InputError, array_count_problem
 
 
 class Buffers:
@@ -82,9 +82,7 @@ class Buffers:
         if outputs is None:
             return tuple(np.zeros((*self.batch, *shape), kind) for shape in results)
         if len(outputs) != len(results):
-            raise InputError(
-                f"out: expected {len(results)} arrays, one for each output, got {len(outputs)}"
-            )
+            raise InputError(array_count_problem(len(results), len(outputs)))
         for array, shape in zip(outputs, results, strict=True):
             _check_array("out", array, shape, kind)
             if array.shape != (*self.batch, *shape):

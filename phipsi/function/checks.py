@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,16 @@ def check_backend(backend: str | None) -> str:
 
 
 def check_dtype(dtype: Any) -> str:
-    """What numbers are in machine code, "double" or "float"; InputError for other kinds."""
-    try:
-        found = np.dtype(dtype)
-    except TypeError:
-        found = None
-    for real in REALS.values():
-        if found == real.dtype:
-            return real.name
+    """What numbers are in machine code, "double" or "float"; InputError for other kinds.
+
+    None is refused: NumPy takes it for float, and it may stand for anything.
+    """
+    if dtype is not None:
+        with suppress(TypeError, ValueError, SyntaxError):  # NumPy raises all three
+            found = np.dtype(dtype)
+            for real in REALS.values():
+                if found == real.dtype:
+                    return real.name
     raise InputError(f"dtype: expected float or numpy.float32, got {dtype!r}")
 
 

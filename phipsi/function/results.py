@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phipsi.errors import InputError
+from phipsi.errors import InputError, array_count_problem
 
 if TYPE_CHECKING:
     from phipsi.backends.machine_code import Way
@@ -34,9 +34,7 @@ def checked_out(
         )
     arrays = out if isinstance(out, tuple) else (out,)
     if len(arrays) != len(shapes):
-        raise InputError(
-            f"out: expected {len(shapes)} arrays, one for each output, got {len(arrays)}"
-        )
+        raise InputError(array_count_problem(len(shapes), len(arrays)))
     for i, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
         name = f"out[{i}]" if len(shapes) > 1 else "out"
         if not isinstance(array, np.ndarray) or array.dtype != kind:
@@ -46,15 +44,30 @@ def checked_out(
             raise InputError(f"{name} has shape {array.shape}; expected {shape}")
         if not array.flags.writeable:
             raise InputError(f"{name}: the array is read-only")
-        repeats = (n > 1 and step == 0 for n, step in zip(shape, array.strides, strict=True))
-        if array.size and any(repeats):
+        if array.size and _may_overlap(array):
             raise InputError(
-                f"{name}: entries of the array share memory; each result needs its own"
+                f"{name}: entries of the array may share memory; each result needs its own"
             )
     for one, other in combinations(arrays, 2):
         if np.shares_memory(one, other):
             raise InputError("out: two of the arrays share memory; each output needs its own")
     return arrays
+
+
+def _may_overlap(array: np.ndarray) -> bool:
+    """Whether entries share memory, or lie so oddly that it takes a search to exclude it.
+
+    They do not where each stride leaves room for what the smaller ones reach over.
+    """
+    if array.flags.c_contiguous:
+        return False
+    taken = array.itemsize
+    for step, n in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
+        if n > 1:
+            if step < taken:
+                return True
+            taken += step * (n - 1)
+    return False
 
 
 def kept_apart(argument: Any, out: Any) -> Any:
