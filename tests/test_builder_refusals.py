@@ -466,6 +466,10 @@ UNKNOWN = {
         lambda m: pp.point("a", (1, 2)),
         "point on 'a': position is (1, 2); expected three finite numbers",
     ),
+    "many points": (
+        lambda m: pp.point("a", np.zeros((1000, 3))),
+        "point on 'a': position has shape (1000, 3); expected (3,), one position for all states",
+    ),
 }
 
 

@@ -31,7 +31,17 @@ every_integrator = pytest.mark.parametrize("integrator", ["rk4", "euler", "midpo
         ({"every": 1.5}, "every is 1.5; expected a whole number above zero"),
         ({"integrator": "rk44"}, "integrator: unknown 'rk44'; did you mean 'rk4'"),
         ({"integrator": "mid"}, "rk4.*euler.*midpoint.*dopri"),
-        ({"control": np.zeros((7, 2))}, r"tau has shape \(7, 2\); .*each of the 1000 steps"),
+        ({"control": np.zeros((7, 2))}, r"control has shape \(7, 2\); .*each of the 1000 steps"),
+        ({"control": np.ones(5)}, r"^control has shape \(5,\); expected \(\*batch, 2\), nv of"),
+        ({"control": [np.nan, 0.0]}, r"^control\[0\] is nan; expected finite numbers"),
+        (
+            {"control": lambda t, q, v: np.ones(5)},
+            r"^control: at t = 0 s it returned an array of shape \(5,\); expected \(2,\), nv of",
+        ),
+        (
+            {"control": lambda t, q, v: np.ones((3, 2))},
+            r"^control: at t = 0 s it returned an array of shape \(3, 2\); expected \(2,\), nv of",
+        ),
         ({"integrator": "dopri", "tolerance": 0.0}, "tolerance is 0.0; expected a number from"),
         ({"integrator": "dopri", "tolerance": 2.0}, "tolerance is 2.0; expected a number from"),
         ({"integrator": "dopri", "tolerance": np.nan}, "tolerance is nan; expected a number"),
@@ -50,6 +60,33 @@ every_integrator = pytest.mark.parametrize("integrator", ["rk4", "euler", "midpo
 def test_arguments_that_make_no_sense_are_refused(arm, arguments, message):
     with pytest.raises(pp.InputError, match=message):
         pp.simulate(**{"model": arm, "q0": [0.0, 0.0], **arguments})
+
+
+class Ball(joints.JointKind):
+    """Turns as Spherical does, but has no bracket."""
+
+    nq, nv = 4, 3
+    quaternion = slice(0, 4)
+    transform, motion_map = joints.Spherical.transform, joints.Spherical.motion_map
+    neutral, integrate = joints.Spherical.neutral, joints.Spherical.integrate
+    difference = joints.Spherical.difference
+
+
+@pytest.mark.parametrize("backend", ["llvm", "numpy"])
+@every_integrator
+def test_a_kind_without_its_bracket_is_stepped_only_where_none_is_needed(integrator, backend):
+    def spin(kind):
+        builder = pp.ModelBuilder("top")
+        builder.add_body("a", joint=kind, mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.3, 0.4, 0.5))
+        how = {"integrator": integrator, "dt": 0.05, "duration": 0.5, "backend": backend}
+        return pp.simulate(builder.build(), [0.0, 0.0, 0.0, 1.0], [1.0, 2.0, 3.0], **how)
+
+    if integrator in ("rk4", "dopri"):
+        message = r"^Ball overrides .* without `bracket`, .* or take integrator='midpoint'$"
+        with pytest.raises(pp.ModelError, match=message):
+            spin(Ball())
+    else:
+        assert_allclose(spin(Ball()).q, spin(joints.Spherical()).q, rtol=0.0, atol=1e-12)
 
 
 def unstable():

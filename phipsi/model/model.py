@@ -185,6 +185,11 @@ def point(body_or_frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Point:
     try:
         return Point(body_or_frame, vector3("position", position))
     except ModelError as error:
+        if isinstance(position, np.ndarray) and position.shape != (3,):
+            raise InputError(
+                f"point on {body_or_frame!r}: position has shape {position.shape}; expected (3,), "
+                "one position for all states"
+            ) from None
         raise InputError(f"point on {body_or_frame!r}: {error}") from None
 
 
@@ -342,7 +347,7 @@ class Model:
         generator, shape = generator_of(rng), checked_size(size)
         try:
             return self._draws(generator, shape)
-        except (ValueError, MemoryError):
+        except MemoryError:
             raise InputError(f"size: {size!r} draws do not fit into memory; draw fewer") from None
 
     @cached_property

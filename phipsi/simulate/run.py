@@ -172,7 +172,7 @@ def rollout(
         raise InputError("tau: a rollout takes no function of (t, q, v); pp.simulate does")
     check_open(model, "rollout")
     how = losses, limits, backend, threads, out
-    asked = make_setup(model, q0, v0, tau, integrator, dt, steps, *how)
+    asked = make_setup(model, q0, v0, tau, integrator, dt, steps, *how, called="tau")
     run = Run(asked, every, _bar(steps * asked.h, progress))
     return _trajectory(asked, run, every, run.go(), False)
 

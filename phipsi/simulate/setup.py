@@ -211,8 +211,14 @@ def make_setup(
     backend: str | None,
     threads: int | str | None = None,
     out: Any = None,
+    *,
+    called: str = "control",
 ) -> Setup:
-    """A simulation of what the user has passed, or InputError."""
+    """A simulation of what the user has passed, or InputError.
+
+    Args:
+        called: what the user knows `control` by; the others as those of `simulate`.
+    """
     if out is not None and not (isinstance(out, tuple) and len(out) in (2, 3)):
         raise InputError(
             f"out: expected a tuple of arrays (q, v) or (q, v, tau), got {_described(out)}"
@@ -233,7 +239,7 @@ def make_setup(
     function: Callable | None = None
     tau = np.zeros((1, nv))
     if isinstance(control, (np.ndarray, list, tuple)):
-        tau = check_forces(model, control, steps)
+        tau = check_forces(called, model, control, steps)
     elif control is not None and not isinstance(control, (Law, type, Node)) and callable(control):
         function = control
     elif control is not None:
@@ -276,15 +282,15 @@ def _memory() -> float:
         return math.inf
 
 
-def check_forces(model: Model, tau: Any, steps: int) -> np.ndarray:
+def check_forces(name: str, model: Model, tau: Any, steps: int) -> np.ndarray:
     """Forces as (*batch, 1 or steps, nv), or InputError."""
-    array = in_doubles("tau", check_array("tau", tau, (model.nv,), f"nv of {model.name!r}"))
+    array = in_doubles(name, check_array(name, tau, (model.nv,), f"nv of {model.name!r}"))
     if array.ndim == 1:
         return array[None]
     if array.shape[-2] not in (1, steps):
         raise InputError(
-            f"tau has shape {array.shape}; expected ({model.nv},), or with a row for each of the "
-            f"{steps} steps (*batch, {steps}, {model.nv}), or with one row for all"
+            f"{name} has shape {array.shape}; expected ({model.nv},), or with a row for each of "
+            f"the {steps} steps (*batch, {steps}, {model.nv}), or with one row for all"
         )
     return array
 
@@ -349,13 +355,12 @@ def ask(setup: Setup, time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         if tau.dtype.kind not in "biuf":
             raise TypeError
         tau = tau.astype(float, copy=False)
-        fits = np.broadcast_shapes(tau.shape, v.shape) == v.shape and tau.ndim > 0
     except (TypeError, ValueError):
         kind = type(answer).__name__
         raise InputError(
             f"control: at t = {time:.6g} s it returned {kind}; expected {model.nv} numbers"
         ) from None
-    if not fits or tau.shape[-1] != model.nv:
+    if tau.shape[-1:] != v.shape[-1:] or not _broadcasts(tau.shape, v.shape):
         raise InputError(
             f"control: at t = {time:.6g} s it returned an array of shape {tau.shape}; "
             f"expected {v.shape}, nv of {model.name!r}"
@@ -368,3 +373,11 @@ def ask(setup: Setup, time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
             f"for joint {joint.name!r}"
         )
     return tau
+
+
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether an array of this shape can be spread over another one."""
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
