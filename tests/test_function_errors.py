@@ -197,7 +197,6 @@ def test_one_array_too_many_is_counted():
 @pytest.mark.parametrize(
     "dtype",
     ["nonsense", "float63", "f8,(", ("f8", -1), object(), 3, [1], None, int, complex, np.float16],
-    ids=str,
 )
 def test_numbers_of_other_kinds_are_refused(dtype):
     with pytest.raises(pp.InputError, match=r"^dtype: expected float or numpy.float32, got "):
