@@ -15,6 +15,7 @@ from symbols import assert_close, free_names
 import phipsi as pp
 from phipsi import joints
 from phipsi.algebra.own import MachineLetter
+from phipsi.algebra.rewriting.opening import letters_in
 from phipsi.backends.disk.digest import digest
 from phipsi.backends.disk.identity import of_blocks, of_expressions
 from phipsi.backends.tables import Table
@@ -403,6 +404,18 @@ def test_a_letter_with_the_name_of_another_is_itself_in_text_derivations_and_exp
     assert "locked joints" not in nature
     rotors = pp.derive(operator("Jm", "joint", "joint") @ Mass.inv @ T)
     assert rotors.check(pp.chain(3)).ok
+
+
+def test_a_definition_is_written_out_for_its_own_letter_alone():
+    """By the same steps as under any other name, and without the source of the other letter."""
+    own = define("Mass", H @ phi @ (2.0 * M + R) @ phi.T @ H.T)
+    found = pp.derive(own.inv @ Mass @ T, without="definition of Mass")
+    assert [(x.name, x.source) for x in found.steps][:1] == [("definition of Mass", "")]
+    assert Mass in letters_in(found.result) and own not in letters_in(found.result)
+    assert found.check(pp.chain(3)).ok
+    assert pp.derive(define("phi", M @ M) @ phi @ V, to=M @ M @ phi @ V).steps[0].after == (
+        M @ M @ phi @ V
+    )
 
 
 # -- define ----------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from phipsi.algebra.alphabet import Letter
+from phipsi.algebra.identities.equation import IDENTITIES
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.rewriting.normal import starred_letters, tidied, vanishes
 from phipsi.algebra.rewriting.price import price
@@ -50,7 +52,7 @@ def open_up(
         barred: names of identities that must not be used, "definition of C" among them.
         kept: shorthands that are left as they are.
     """
-    names = {x.name for x in kept if isinstance(x, Symbol)}
+    folded = {identify(x) for x in kept if isinstance(x, Symbol)}
     steps: list[Unfolding] = []
 
     def tidy(node: Node) -> Node:
@@ -63,8 +65,8 @@ def open_up(
         return after
 
     def shorthand(node: Node) -> Symbol | None:
-        letters = (x for x in letters_in(node) if is_shorthand(x) and x.name not in names)
-        return next((x for x in letters if f"definition of {x.name}" not in barred), None)
+        letters = (x for x in letters_in(node) if is_shorthand(x) and identify(x) not in folded)
+        return next((x for x in letters if name_of_definition(x) not in barred), None)
 
     end = tidy(start)
     letter = shorthand(end)
@@ -84,10 +86,27 @@ def letters_in(node: Node) -> Iterator[Symbol]:
         yield from letters_in(child)
 
 
+def identify(letter: Symbol) -> tuple[str, Letter]:
+    """What a letter shares with itself of other arguments, and with no other letter.
+
+    The name alone does not tell: a user's letter may have that of one of the papers.
+    """
+    return letter.name, letter.record
+
+
+def name_of_definition(letter: Symbol) -> str | None:
+    """The name of the identity that defines a letter of the papers; None of a user's own."""
+    name = f"definition of {letter.name}"
+    known = IDENTITIES.get(name)
+    if known is None or identify(letter) not in map(identify, letters_in(known.left)):
+        return None
+    return name
+
+
 def _unfolded(node: Node, letter: Symbol) -> Node:
-    """The definitions of all letters of one name, whatever their arguments, in their places."""
-    if isinstance(node, Symbol) and node.name == letter.name and node.definition is not None:
-        return node.definition
+    """The definitions of a letter in its places, whatever its arguments."""
+    if isinstance(node, Symbol) and identify(node) == identify(letter):
+        return node if node.definition is None else node.definition
     if not node.children:
         return node
     return node.rebuild(tuple(_unfolded(x, letter) for x in node.children))

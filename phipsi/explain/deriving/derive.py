@@ -21,7 +21,7 @@ from phipsi.algebra.node import Node, add, compose, scale
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.rewriting.collect import presented
 from phipsi.algebra.rewriting.normal import are_equal, forget
-from phipsi.algebra.rewriting.opening import letters_in
+from phipsi.algebra.rewriting.opening import identify, letters_in
 from phipsi.algebra.rewriting.others import (
     INVERSION,
     every_way_for,
@@ -275,11 +275,11 @@ def _shared_factors(start: Node, goal: Node) -> Context | None:
 
 def _under_conditions(ends: Sequence[Node], task: _Task) -> tuple[str, ...]:
     """Identities about the same letters that nobody may use: their conditions were not assumed."""
-    here = {x.name for x in letters_of(ends)}
+    here = set(map(identify, letters_of(ends)))
     needed = {
         str(condition)
         for one in IDENTITIES.values()
-        if one.name not in task.barred and here & {x.name for x in letters_of((one.left,))}
+        if one.name not in task.barred and here & set(map(identify, letters_of((one.left,))))
         for condition in one.conditions
         if condition not in task.granted
     }

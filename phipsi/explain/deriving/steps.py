@@ -9,7 +9,7 @@ from phipsi.algebra.identities import IDENTITIES, Equation
 from phipsi.algebra.node import Inverse, Node, Product, Symbol
 from phipsi.algebra.rewriting.collect import presented
 from phipsi.algebra.rewriting.normal import is_cancelled_run, tidied, vanishes
-from phipsi.algebra.rewriting.opening import open_up
+from phipsi.algebra.rewriting.opening import name_of_definition, open_up
 from phipsi.algebra.rewriting.search import Found
 from phipsi.algebra.rewriting.terms import is_zero
 from phipsi.explain.deriving.derivation import Step
@@ -33,9 +33,9 @@ def _opened(before: Node, after: Node, letter: Symbol | None) -> Step:
 
 
 def _definition(letter: Symbol) -> tuple[str, Equation]:
+    known = name_of_definition(letter)
+    source = "" if known is None else IDENTITIES[known].source
     name = f"definition of {letter.name}"
-    known = IDENTITIES.get(name)
-    source = known.source if known is not None else ""
     assert letter.definition is not None
     return name, Equation(name, letter, letter.definition, source)
 
