@@ -2,6 +2,7 @@
 
 import functools
 
+import machines
 import numpy as np
 import pytest
 from derivations import (
@@ -173,6 +174,42 @@ def test_a_line_that_is_derived_for_a_machine_compiles_to_no_more_flops(robot, n
     found = pp.derive(typed, model=robot, bound=30)
     assert flops_of(robot, found.result) <= flops_of(robot, typed)
     assert found.steps and not set(unmet(robot, found.conditions))
+
+
+SHORT = {
+    "chain": functools.cache(lambda: pp.chain(5)),
+    "Puma": ROBOTS["Puma"],
+    "spacecraft": ROBOTS["spacecraft"],
+    "rotors": machines.MARKET["reflected_rotors"],
+    "mimic joints": machines.MARKET["mimics"],
+}
+REPEATED = [
+    2 * phi @ (M @ V) + phi @ M @ V,
+    phi @ (M @ V + M @ V),
+    phi @ (2 * M) @ (V + V),
+    Mass @ (T + T),
+    Mass @ T + 2 * Mass @ T,
+    0.5 * Mass.inv @ (2 * T + 2 * T),
+    (Mass + Mass).inv @ T,
+    H @ phi @ (2 * M + M) @ phi.T @ H.T,
+]
+
+
+@pytest.mark.parametrize("typed", REPEATED, ids=str)
+@pytest.mark.parametrize("robot", SHORT)
+def test_multiples_and_repeated_terms_stay_where_gathering_them_costs_more(robot, typed):
+    """x + x costs as much as 2 x, but what is multiplied may be longer than what is added."""
+    robot = SHORT[robot]()
+    found = pp.derive(typed, model=robot, bound=20)
+    assert flops_of(robot, found.result) <= flops_of(robot, typed)
+    assert bool(found.steps) is (found.result != typed)
+
+
+def test_a_line_that_is_cheapest_as_it_is_typed_gives_way_to_an_identity_that_is_wanted():
+    typed, chain = phi @ (M @ V + M @ V), SHORT["chain"]()
+    assert pp.derive(typed, model=chain).verdict.startswith("nothing cheaper was found")
+    wanted = pp.derive(typed, model=chain, using="definition of phi")
+    assert not wanted.missing and "definition of phi" in {x.name for x in wanted.steps}
 
 
 def test_a_derived_line_runs_the_program_of_the_typed_one():

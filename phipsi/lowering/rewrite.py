@@ -117,10 +117,14 @@ class Count:
     flops: tuple[int, ...]
 
     def is_less_than(self, other: Count) -> bool:
-        """Whether some number is less, and none is more."""
-        pairs = list(zip(self.flops, other.flops, strict=True))
-        is_more = self.sweeps > other.sweeps or any(x > y for x, y in pairs)
-        return not is_more and any(x < y for x, y in pairs)
+        """Whether some number of flops is less, and no number is more."""
+        pairs = zip(self.flops, other.flops, strict=True)
+        return not self.is_more_than(other) and any(x < y for x, y in pairs)
+
+    def is_more_than(self, other: Count) -> bool:
+        """Whether some number is more."""
+        pairs = zip(self.flops, other.flops, strict=True)
+        return self.sweeps > other.sweeps or any(x > y for x, y in pairs)
 
 
 Lower = Callable[[tuple[Node, ...]], Program]
@@ -189,6 +193,14 @@ class Meter:
             program = self.program(expressions)
             self._counts[expressions] = None if program is None else self._count(program)
         return self._counts[expressions]
+
+    def is_dearer(self, expressions: tuple[Node, ...], others: tuple[Node, ...]) -> bool:
+        """Whether some number of theirs is more than that of others; not where nobody can tell."""
+        try:
+            count, other = self.count(expressions), self.count(others)
+        except UncountedError:
+            return False
+        return count is not None and other is not None and count.is_more_than(other)
 
     def _count(self, program: Program) -> Count:
         try:

@@ -35,7 +35,7 @@ from phipsi.algebra.rewriting.search import ENDLESS, Found, Search
 from phipsi.algebra.rewriting.terms import joined, taken_apart, totals
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import letters_of
-from phipsi.compile import make_program
+from phipsi.compile import make_program, rewrite_expressions
 from phipsi.errors import InputError, SpaceError
 from phipsi.explain.deriving.derivation import Derivation, Step
 from phipsi.explain.deriving.shorten import shorten
@@ -349,7 +349,8 @@ def _downhill(search: Search, opening: Opening, before: Price, task: _Task) -> _
     """Steps to the cheapest expression, by what is wanted."""
     early = search_briefly(search, min(BRIEF, task.bound)) if task.model is not None else []
     exhausted = search.run(task.bound)
-    best = _cheapest(search, opening, early, task)
+    cheapest = _cheapest(search, opening, early, task)
+    best = search.best if cheapest is None else cheapest
     unused = sorted(search.wanted - best.used)
     left_out = set(search.left_out)
     if any(leaves_letters_alone(x, task.granted) for x in (opening.end, best.node)):
@@ -359,7 +360,7 @@ def _downhill(search: Search, opening: Opening, before: Price, task: _Task) -> _
     if unused:
         return way._replace(missing=f"a result by {unused[0]!r}")
     is_counted = task.model is not None and best.before is not None
-    if not (search.wanted or best.price < before or is_counted):
+    if cheapest is None or not (search.wanted or best.price < before or is_counted):
         return way
     steps = (*opening.steps, *steps_to(best, opening.end))
     return way._replace(steps=_shortened(steps, (opening.end,), task))
@@ -499,18 +500,26 @@ def _implied(expression: Node, goal: Node | None) -> list[Condition]:
 # -- after the search --------------------------------------------------------------------
 
 
-def _cheapest(search: Search, opening: Opening, early: Sequence[Found], task: _Task) -> Found:
+def _cheapest(
+    search: Search, opening: Opening, early: Sequence[Found], task: _Task
+) -> Found | None:
     """The best of the search; where others are near, by what their programs cost on a robot.
 
     For a machine it is chosen as `compile` chooses, and among what `compile` finds: the normal
-    form, and what the search had found early on.
+    form, and what the search had found early on. None where the line that was typed compiles to
+    less than all of these, and nothing is wanted.
     """
     best, model = search.best, task.model
     if model is not None:
         lower = partial(task.watch.lower, not model.has_mimics)
         first = best.way[0]
         others = [x for x in (*early, first) if search.wanted <= x.used]
-        return choose_found(search, Meter((opening.start,), model, lower), others)
+        meter = Meter((opening.start,), model, lower)
+        chosen = choose_found(search, meter, others)
+        if search.wanted:
+            return chosen
+        compiled = rewrite_expressions((opening.start,), model)
+        return None if meter.is_dearer((chosen.node,), compiled) else chosen
     if best.price.inverses:
         return best
     lower = partial(task.watch.lower, True)
