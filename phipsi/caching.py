@@ -77,7 +77,7 @@ def find_rewritten(
     model = _some_chain() if model is None else model
     known_as = "rewriting", typed, tuple(parameters), limit, own
     if known_as not in model.functions:
-        facts = facts_of(model, parameters)
+        facts = facts_of(model, parameters, own)
         distinct = tuple(dict.fromkeys(typed))
         bound = BOUND * min(SHARED, len(distinct)) // len(distinct)
         candidates = {x: _candidates(x, facts, own, bound) for x in distinct}

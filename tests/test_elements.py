@@ -6,6 +6,7 @@ import pytest
 from symbols import assert_close
 
 import phipsi as pp
+from phipsi.algebra.identities.equation import read_requirement
 from phipsi.operators import (
     HH,
     C,
@@ -24,6 +25,7 @@ from phipsi.operators import (
     operator,
     phi,
     psi,
+    vector,
 )
 
 MACHINE = "forest"  # bodies 0, 1, 2 follow one another; 4 is in another tree
@@ -253,7 +255,106 @@ def test_elements_on_the_diagonal_are_one():
     assert not found.conditions and found.check().ok
 
 
-@pytest.mark.parametrize("bodies", [(), (0, 1), (0, 1, 2.0), (0, True, 1)])
+NOT_BODIES = [(), (0, 1), (0, 1, 2.0), (0, True, 1), (0, "", 1), ("a", " ", "b")]
+
+
+@pytest.mark.parametrize("bodies", NOT_BODIES)
 def test_what_is_no_path_is_refused(bodies):
     with pytest.raises(pp.InputError, match="OnPath: expected names or numbers of three bodies"):
         pp.OnPath(*bodies)
+
+
+def test_a_path_has_each_body_once():
+    for given in ((0, 1, 0), ("a", "b", "b")):
+        with pytest.raises(pp.InputError, match="OnPath: expected each body once, got"):
+            pp.OnPath(*given)
+    there_and_back = pp.derive("phi(0,1) phi(1,0)", to="phi(0,0)", bound=4)
+    assert there_and_back.missing and "on one path" not in there_and_back.verdict
+
+
+NAMES = ["hand", "left hand", "a, b", "0", "it's", 'say "x"', " padded", "two\nlines", "\\"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_text_of_a_path_is_read_back(name):
+    path = pp.OnPath(0, name, -1)
+    assert read_requirement(str(path)) == path
+
+
+def test_plain_names_of_a_path_need_no_quotes():
+    path = pp.OnPath(0, "left hand", "tip")
+    assert read_requirement("bodies 0,left hand , tip on one path") == path
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bodies ,, on one path", "no condition 'bodies ,, on one path'"),
+        ("bodies 0,, 1, 2 on one path", "no condition"),
+        ("bodies 'a' b, c, d on one path", "no condition"),
+        ("bodies '', 1, 2 on one path", "OnPath: expected names"),
+        ("bodies 0, 1, 0 on one path", "OnPath: expected each body once"),
+        (r"bodies '\x', 1, 2 on one path", "OnPath: cannot read the name"),
+    ],
+)
+def test_a_text_that_is_no_path_is_refused(text, message):
+    with pytest.raises(pp.InputError, match=message):
+        read_requirement(text)
+    with pytest.raises(pp.InputError, match=f"assume: {message}"):
+        pp.derive("phi(0,1)", assume=text)
+
+
+# -- paths of a machine --------------------------------------------------------------------
+
+
+def test_a_machine_grants_the_paths_that_it_has():
+    chain = pp.chain(4)
+    found = pp.derive("phi(0,1) phi(1,2)", to="phi(0,2)", model=chain)
+    assert not found.missing and found.conditions == (pp.OnPath(0, 1, 2),)
+    assert found.check(chain).ok
+    shorter = pp.derive("phi(0,1) phi(1,2) phi(2,3)", model=chain)
+    assert shorter.result == pp.parse("phi(0,3)") and shorter.check(chain).ok
+
+
+def test_a_verdict_offers_no_path_that_the_machine_does_not_have():
+    """Bodies 3 and 4 of the spacecraft are of two arms: the product is zero."""
+    found = pp.derive("phi(0,3) phi(3,4)", to="phi(0,4)", model=pp.examples.spacecraft(), bound=8)
+    assert found.missing and "on one path" not in found.verdict
+
+
+def test_a_path_that_is_assumed_of_a_machine_without_its_bodies_is_named():
+    for path, missing in ((pp.OnPath(0, 1, 77), "body 77"), (pp.OnPath(0, "hand", 2), "'hand'")):
+        with pytest.raises(pp.InputError, match=f"^assume: {path}: .*{missing}"):
+            pp.derive("phi(0,1)", model=pp.chain(3), assume=path)
+    with pytest.raises(pp.InputError, match="assume: 'chain of 3' does not meet 'bodies 0, 2, 1"):
+        pp.derive("phi(0,1)", model=pp.chain(3), assume=pp.OnPath(0, 2, 1))
+
+
+@pytest.fixture
+def along_the_arm():
+    """[001 (4)] with V behind it, as an identity of the user's own."""
+    sides = "phi(0,1) phi(1,2) V(2)", "phi(0,2) V(2)"
+    pp.add_identity("along the arm", *sides, conditions="bodies 0, 1, 2 on one path")
+    yield pp.parse(sides[0]), pp.parse(sides[1])
+    pp.forget_identity("along the arm")
+
+
+def test_paths_of_own_identities_are_asked_of_the_machine(along_the_arm):
+    typed, short = along_the_arm
+    assert pp.identity("along the arm").conditions == (pp.OnPath(0, 1, 2),)
+    chain, star = pp.chain(3), machines.MARKET["star_of_free_bodies"]()
+    found = pp.derive(typed, to=short, using="along the arm", model=chain)
+    assert not found.missing and found.check(chain).ok
+    assert pp.derive(typed, to=short, using="along the arm", model=star, bound=4).missing
+
+
+def test_compile_uses_own_identities_along_the_paths_of_the_machine():
+    A, x = operator("A", "body", "body"), vector("x", "body")
+    pp.add_identity("on a path", A @ x, 3 * x, conditions=pp.OnPath(0, 1, 2))
+    try:
+        lines = {n: pp.compile(pp.chain(n), phi @ A @ x).program.expressions for n in (2, 3)}
+        star = pp.compile(machines.MARKET["star_of_free_bodies"](), phi @ A @ x)
+    finally:
+        pp.forget_identity("on a path")
+    assert lines == {2: (phi @ A @ x,), 3: (3 * (phi @ x),)}
+    assert star.program.expressions == (phi @ A @ x,)

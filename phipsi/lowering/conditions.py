@@ -12,14 +12,14 @@ dependent, as at gimbal lock, computes its pivots, and looks at them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 
 from phipsi import spatial
-from phipsi.algebra.identities.equation import Condition, OnPath, Requirement
+from phipsi.algebra.identities.equation import Condition, Equation, OnPath, Requirement
 from phipsi.errors import InputError
 from phipsi.model.joints import SphericalEuler, Universal
 from phipsi.model.model import Body, Joint, Model
@@ -33,20 +33,29 @@ class Facts:
     """What is known of a machine before any state of it is.
 
     Args:
-        conditions: of the identities, that it meets.
+        conditions: of the identities, that it meets; paths among them that were asked for.
         regular: whether D has an inverse in every state.
         plain: whether no joint follows another.
     """
 
-    conditions: frozenset[Condition] = frozenset({Condition.LINK_AXES})
+    conditions: frozenset[Requirement] = frozenset({Condition.LINK_AXES})
     regular: bool = False
     plain: bool = True
 
 
-def facts_of(model: Model, parameters: Sequence[str] = ()) -> Facts:
-    """What is known of a machine, some of whose numbers are arguments."""
+def facts_of(
+    model: Model, parameters: Sequence[str] = (), equations: Iterable[Equation] = ()
+) -> Facts:
+    """What is known of a machine.
+
+    Args:
+        model: the machine.
+        parameters: its numbers that are arguments.
+        equations: that may ask for paths.
+    """
     varying = {name.rpartition(".")[2] for name in parameters}
-    met = {x for x in Condition if x is not Condition.WORLD_AXES and meets(model, x)}
+    paths = {x for one in equations for x in one.conditions if isinstance(x, OnPath)}
+    met = set(find_met(model, {*Condition, *paths} - {Condition.WORLD_AXES}))
     if "rotor_inertia" in varying:
         met.discard(Condition.NO_ROTORS)
     regular = varying <= set(HARMLESS) and is_regular(model)
@@ -56,6 +65,25 @@ def facts_of(model: Model, parameters: Sequence[str] = ()) -> Facts:
 def unmet(model: Model, conditions: Iterable[Requirement]) -> list[Requirement]:
     """The conditions that a machine does not meet."""
     return [x for x in conditions if not meets(model, x)]
+
+
+def find_met(model: Model, conditions: Iterable[Requirement]) -> Iterator[Requirement]:
+    """The conditions that a machine meets; of bodies that it does not have, it meets none."""
+    for condition in conditions:
+        try:
+            if meets(model, condition):
+                yield condition
+        except InputError:
+            continue
+
+
+def find_paths(model: Model, bodies: Iterable[str | int]) -> list[OnPath]:
+    """Every three of some bodies that follow one another on a machine, from the base outward."""
+    return [
+        path
+        for path in find_met(model, (OnPath(*three) for three in permutations(bodies, 3)))
+        if isinstance(path, OnPath)
+    ]
 
 
 def meets(model: Model, condition: Requirement) -> bool:

@@ -21,12 +21,13 @@ from phipsi.algebra.identities.equation import (
     Equations,
     OnPath,
     Requirement,
+    Requirements,
     add_identity,
     forget_identity,
     identities,
     identity,
     papers_of,
-    read_requirement,
+    read_requirements,
     register,
 )
 
@@ -56,10 +57,11 @@ __all__ = [
     "Equations",
     "OnPath",
     "Requirement",
+    "Requirements",
     "add_identity",
     "forget_identity",
     "identities",
     "identity",
     "papers_of",
-    "read_requirement",
+    "read_requirements",
 ]

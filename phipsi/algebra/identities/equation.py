@@ -9,6 +9,7 @@ files beside this one; a user adds more by `add_identity`.
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -43,8 +44,8 @@ class OnPath:
     product is zero.
 
     Args:
-        bodies: three or more, the most inboard one first, as elements name them: by names of
-            bodies or joints, or by numbers.
+        bodies: three or more, each another, the most inboard one first, as elements name them:
+            by names of bodies or joints, or by numbers.
 
     >>> print(OnPath(0, 1, "hand"))
     bodies 0, 1, 'hand' on one path
@@ -53,18 +54,28 @@ class OnPath:
     bodies: tuple[str | int, ...]
 
     def __init__(self, *bodies: str | int):
-        if len(bodies) < 3 or not all(isinstance(x, str) or type(x) is int for x in bodies):
+        if len(bodies) < 3 or not all(map(_may_be_body, bodies)):
             raise InputError(
                 f"OnPath: expected names or numbers of three bodies or more, got {bodies!r}"
             )
+        if len(set(bodies)) < len(bodies):
+            raise InputError(f"OnPath: expected each body once, got {bodies!r}")
         object.__setattr__(self, "bodies", bodies)
 
     def __str__(self) -> str:
         return f"bodies {', '.join(map(repr, self.bodies))} on one path"
 
 
+def _may_be_body(given: object) -> bool:
+    """Whether it is a name that is not empty, or a number."""
+    return bool(given.strip()) if isinstance(given, str) else type(given) is int
+
+
 Requirement = Condition | OnPath  # what an equation may ask for
-_PATH = re.compile(r"bodies (?P<bodies>.+) on one path")
+Requirements = Requirement | str | Iterable[Requirement | str]  # as users pass them
+# A body in a text: in quotes, as it must be where its name has a comma or is a number; or plain.
+_BODY = r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,'"\s][^,]*)"""
+_PATH = re.compile(rf"bodies (?P<bodies>{_BODY}(?:,\s*{_BODY})*) on one path")
 
 
 def read_requirement(given: Requirement | str) -> Requirement:
@@ -84,12 +95,18 @@ def read_requirement(given: Requirement | str) -> Requirement:
     if path is None:
         choices = [*known, "bodies 0, 1, 2 on one path"]
         raise InputError(f"no condition {given!r}; {name_choices(str(given), choices)}")
-    return OnPath(*map(_read_body, path["bodies"].split(",")))
+    return OnPath(*map(_read_body, re.findall(_BODY, path["bodies"])))
 
 
 def _read_body(text: str) -> str | int:
     name = text.strip()
-    return int(name) if re.fullmatch(r"-?\d+", name) else name.strip("'\"")
+    if name[0] not in "'\"":
+        return int(name) if re.fullmatch(r"-?\d+", name) else name
+    try:
+        quoted: str = literal_eval(name)
+    except (SyntaxError, ValueError):  # an escape that is none
+        raise InputError(f"OnPath: cannot read the name {name}") from None
+    return quoted
 
 
 @dataclass(frozen=True)
@@ -233,7 +250,7 @@ def add_identity(
     left: Node | str,
     right: Node | str,
     source: str = "",
-    conditions: Sequence[Requirement] = (),
+    conditions: Requirements = (),
     meaning: str = "",
     variables: Sequence[Symbol] = (),
     *,
@@ -250,7 +267,7 @@ def add_identity(
         left: one side.
         right: the other, of the same spaces.
         source: where it comes from.
-        conditions: where it holds; without any, on every tree.
+        conditions: where it holds, such as "serial chains"; without any, on every tree.
         meaning: what it says, in a sentence.
         variables: letters of it, made by `operator`, `vector` or `scalar`, that stand for
             anything of the kind.
@@ -288,7 +305,7 @@ def add_identity(
         left,
         right,
         source,
-        _conditions(name, conditions),
+        read_requirements(name, conditions),
         meaning,
         variables=_variables(name, variables, left, right),
     )
@@ -341,15 +358,15 @@ def _settled(left: Node, right: Node) -> tuple[Node, Node]:
     return left, right
 
 
-def _conditions(name: str, conditions: Sequence[Requirement]) -> tuple[Requirement, ...]:
-    given = tuple(conditions) if isinstance(conditions, Iterable) else (conditions,)
-    for condition in given:
-        if not isinstance(condition, (Condition, OnPath)):
-            choices = ", ".join(one.name for one in Condition)
-            raise InputError(
-                f"{name}: {condition!r} is no condition; expected some of pp.Condition: {choices}"
-            )
-    return given
+def read_requirements(name: str, given: Requirements) -> tuple[Requirement, ...]:
+    """Conditions, each as it is or by its text; InputError that begins with a name."""
+    several = (given,) if isinstance(given, (Condition, OnPath, str)) else given
+    if not isinstance(several, Iterable):
+        raise InputError(f"{name}: expected conditions, got {given!r}")
+    try:
+        return tuple(map(read_requirement, several))
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def _variables(

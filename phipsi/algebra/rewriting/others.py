@@ -26,6 +26,7 @@ from phipsi.algebra.rewriting.singular import may_cancel
 from phipsi.algebra.rewriting.terms import chained, joined, summed, taken_apart
 from phipsi.algebra.spaces import BODY, JOINT, Causality
 from phipsi.algebra.stars import starred
+from phipsi.algebra.walk import letters_of
 from phipsi.errors import InputError
 
 OUTER = (op.H, op.phi)
@@ -112,19 +113,23 @@ def elements_for(ends: Sequence[Node], granted: Collection[Requirement]) -> list
 
     Of the bodies of which expressions have elements; `at` selects these.
     """
-    letters = [plain(x) for end in ends for x in atoms_of(end)]
-    places = {x.arguments[0] for x in letters if isinstance(x, Symbol) and _selects_a_body(x)}
+    places = bodies_in(ends)
     paths = sorted((x for x in granted if isinstance(x, OnPath)), key=str)
     found: list[Equation] = []
     for X in (op.phi, op.psi):
         name, source = f"elements of {X.name}", "[001 (4)]"
-        for k in sorted(places, key=str):
+        for k in places:
             found.append(Equation(f"{name} on the diagonal", element(X, (k, k)), at(k), source))
         for path in paths:
             for i, k, j in combinations([x for x in path.bodies if x in places], 3):
                 sides = element(X, (i, k)) @ element(X, (k, j)), element(X, (i, j))
                 found.append(Equation(f"{name} along a path", *sides, source, (path,)))
     return found
+
+
+def bodies_in(ends: Sequence[Node]) -> list[str | int]:
+    """The bodies of which expressions have elements."""
+    return sorted({x.arguments[0] for x in letters_of(ends) if _selects_a_body(x)}, key=str)
 
 
 def paths_of(ends: Sequence[Node]) -> list[OnPath]:
@@ -136,7 +141,8 @@ def paths_of(ends: Sequence[Node]) -> list[OnPath]:
         i, X, k, Y, j = run
         if X == Y and plain(X) in (op.phi, op.psi) and all(map(_selects_a_body, (i, k, j))):
             places = [x.arguments[0] for x in (i, k, j) if isinstance(x, Symbol)]
-            found.append(OnPath(*(reversed(places) if isinstance(X, Transpose) else places)))
+            if len(set(places)) == len(places):
+                found.append(OnPath(*(reversed(places) if isinstance(X, Transpose) else places)))
     return list(dict.fromkeys(found))
 
 

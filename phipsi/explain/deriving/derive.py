@@ -11,10 +11,10 @@ from phipsi.algebra.identities import (
     IDENTITIES,
     Condition,
     Equation,
-    OnPath,
     Requirement,
+    Requirements,
     identity,
-    read_requirement,
+    read_requirements,
 )
 from phipsi.algebra.identities.equation import own_identities
 from phipsi.algebra.node import Node, add, compose, scale
@@ -24,6 +24,7 @@ from phipsi.algebra.rewriting.normal import are_equal, forget
 from phipsi.algebra.rewriting.opening import identify, letters_in
 from phipsi.algebra.rewriting.others import (
     INVERSION,
+    bodies_in,
     every_way_for,
     inverts_a_sum,
     paths_of,
@@ -46,7 +47,7 @@ from phipsi.explain.deriving.steps import (
     steps_by_axioms,
     steps_to,
 )
-from phipsi.lowering.conditions import facts_of, unmet
+from phipsi.lowering.conditions import facts_of, find_met, find_paths, meets
 from phipsi.lowering.program import Program
 from phipsi.lowering.rewrite import BOUND as BRIEF
 from phipsi.lowering.rewrite import Meter, choose_found, search_briefly
@@ -66,7 +67,7 @@ def derive(
     to: Node | str | None = None,
     using: str | Sequence[str] = (),
     without: str | Sequence[str] = (),
-    assume: Requirement | str | Sequence[Requirement | str] = (),
+    assume: Requirements = (),
     model: Model | None = None,
     bound: int = BOUND,
     progress: bool | None = None,
@@ -124,8 +125,9 @@ def derive(
         raise InputError(f"bound: expected a whole number above 0, got {bound!r}")
     if goal is not None:
         _check_spaces(start, goal)
-    assumed = _conditions(assume)
-    known = _implied(start, goal) if model is None else _met_by(model, assumed)
+    assumed = read_requirements("assume", assume)
+    ends = (start,) if goal is None else (start, goal)
+    known = _implied(start, goal) if model is None else _met_by(model, assumed, ends)
     granted = {*assumed, *known, Condition.LINK_AXES}
     try:
         with _Watch(progress) as watch:
@@ -274,17 +276,22 @@ def _shared_factors(start: Node, goal: Node) -> Context | None:
 
 
 def _under_conditions(ends: Sequence[Node], task: _Task) -> tuple[str, ...]:
-    """Identities about the same letters that nobody may use: their conditions were not assumed."""
+    """Identities about the same letters that nobody may use: their conditions were not assumed.
+
+    Of a machine, those alone whose conditions it meets.
+    """
     here = set(map(identify, letters_of(ends)))
-    needed = {
-        str(condition)
+    needed: set[Requirement] = {
+        condition
         for one in IDENTITIES.values()
         if one.name not in task.barred and here & set(map(identify, letters_of((one.left,))))
         for condition in one.conditions
         if condition not in task.granted
     }
-    needed |= {str(path) for path in paths_of(ends) if path not in task.granted}
-    asked = ", ".join(f'"{x}"' for x in sorted(needed))
+    needed |= set(paths_of(ends)) - set(task.granted)
+    if task.model is not None:
+        needed = set(find_met(task.model, needed))
+    asked = ", ".join(f'"{x}"' for x in sorted(map(str, needed)))
     return (f"identities that need a condition, for assume=: {asked}",) if needed else ()
 
 
@@ -465,24 +472,25 @@ def _identities(name: str, given: str | Sequence[str]) -> list[Equation]:
     return [identity(x) for x in names]
 
 
-def _conditions(given: Requirement | str | Sequence[Requirement | str]) -> list[Requirement]:
-    several = (given,) if isinstance(given, (Condition, OnPath, str)) else given
-    if not isinstance(several, Collection):
-        raise InputError(f"assume: expected conditions, got {given!r}")
-    try:
-        return [read_requirement(x) for x in several]
-    except InputError as error:
-        raise InputError(f"assume: {error}") from None
+def _met_by(
+    model: Model, assumed: Sequence[Requirement], ends: Sequence[Node]
+) -> Collection[Requirement]:
+    """The conditions that a machine meets, and the paths between bodies that expressions name.
 
-
-def _met_by(model: Model, assumed: Sequence[Requirement]) -> Collection[Condition]:
-    """The conditions that a machine meets; InputError where it does not meet what is assumed."""
+    Raises:
+        InputError: where it does not meet what is assumed.
+    """
     if not isinstance(model, Model):
         raise InputError(f"model: expected a Model, got {type(model).__name__}")
-    broken = unmet(model, assumed)
-    if broken:
-        raise InputError(f"assume: {model.name!r} does not meet {', '.join(map(str, broken))!r}")
-    return facts_of(model).conditions
+    for condition in assumed:
+        try:
+            is_met = meets(model, condition)
+        except InputError as error:
+            raise InputError(f"assume: {condition}: {error}") from None
+        if not is_met:
+            raise InputError(f"assume: {model.name!r} does not meet {str(condition)!r}")
+    paths = find_paths(model, bodies_in(ends))
+    return facts_of(model, equations=own_identities()).conditions.union(paths)
 
 
 def _implied(expression: Node, goal: Node | None) -> list[Condition]:
