@@ -72,12 +72,12 @@ if TYPE_CHECKING:  # imported on first use: they are many, and few programs need
         Condition,
         Equation,
         OnPath,
-        add_identity,
         forget_identity,
         identities,
         identity,
     )
     from phipsi.algebra.parse import parse
+    from phipsi.explain.deriving.add_identity import add_identity
     from phipsi.explain.deriving.derivation import Derivation
     from phipsi.explain.deriving.derive import derive
     from phipsi.explain.diagnosing.diagnose import diagnose
@@ -178,12 +178,12 @@ _ON_FIRST_USE = {
         "Condition",
         "Equation",
         "OnPath",
-        "add_identity",
         "forget_identity",
         "identities",
         "identity",
     ),
     "phipsi.algebra.parse": ("parse",),
+    "phipsi.explain.deriving.add_identity": ("add_identity",),
     "phipsi.explain.deriving.derivation": ("Derivation",),
     "phipsi.explain.deriving.derive": ("derive",),
     "phipsi.explain.diagnosing.diagnose": ("diagnose",),

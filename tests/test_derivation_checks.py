@@ -42,7 +42,7 @@ SOME = CASES["operational compliance"].expression
 
 def test_a_wrong_identity_fails_its_check():
     """Planted: psi = phi. The step that uses it is named, those before it hold."""
-    pp.add_identity("planted", H @ psi, H @ phi)
+    pp.add_identity("planted", H @ psi, H @ phi, check=False)
     try:
         found = pp.derive(SOME, using="planted")
         checked = found.check()
@@ -61,7 +61,7 @@ def test_a_wrong_identity_fails_its_check():
 
 def test_a_check_is_not_blinded_by_large_terms():
     """Planted: H psi = H phi, beside a term that is larger by twelve digits."""
-    pp.add_identity("planted", H @ psi, H @ phi)
+    pp.add_identity("planted", H @ psi, H @ phi, check=False)
     try:
         x = vector("x", "body")
         found = pp.derive(1e12 * (Jm @ T) + H @ psi @ x, using="planted")
@@ -73,7 +73,7 @@ def test_a_check_is_not_blinded_by_large_terms():
 def test_a_check_sees_small_mistakes_in_long_products():
     """Planted: psi (1 + 1e-6) for psi, in a product of a dozen factors."""
     off = 1 + 1e-6
-    pp.add_identity("planted", H @ psi @ M, off * (H @ psi @ M))
+    pp.add_identity("planted", H @ psi @ M, off * (H @ psi @ M), check=False)
     try:
         x = vector("x", "body")
         long = phi @ M @ phi.T @ R @ phi @ M @ phi.T @ H.T @ H @ psi @ M @ phi.T @ x

@@ -16,15 +16,34 @@ from phipsi.algebra.identities import (
     TOPICS,
     Condition,
     Equation,
-    add_identity,
     forget_identity,
     identities,
     identity,
     papers_of,
 )
 from phipsi.errors import InputError, SpaceError
+from phipsi.explain.deriving.add_identity import add_identity
 from phipsi.explain.tables import identities_by_topic, identities_table
-from phipsi.operators import E_phi, G, H, I, K, M, P, R, operator, phi, psi, scalar, vector
+from phipsi.operators import (
+    HH,
+    E_phi,
+    G,
+    H,
+    HH_s,
+    I,
+    K,
+    M,
+    Mass,
+    P,
+    R,
+    V,
+    letter,
+    operator,
+    phi,
+    psi,
+    scalar,
+    vector,
+)
 
 OF_THE_PAPERS = list(identities())
 CONDITIONED = [(one, condition) for one in OF_THE_PAPERS for condition in one.conditions]
@@ -174,8 +193,8 @@ def test_core_names_stand():
         assert not identity(name).derived
     for name in ("Lemma 3", "FD1", "FD3", "FD4"):
         assert identity(name).derived
-    for letter in ("J", "Mass", "D", "G", "K", "psi", "Omega", "C"):
-        one = identity(f"definition of {letter}")
+    for called in ("J", "Mass", "D", "G", "K", "psi", "Omega", "C"):
+        one = identity(f"definition of {called}")
         assert one.right == one.left.definition and not one.derived
 
 
@@ -255,6 +274,50 @@ def test_an_identity_of_ones_own_is_forgotten(own_names):
 def test_an_open_identity_takes_the_space_of_the_other_side(own_names):
     assert add_identity("one", phi.inv @ phi, I).right == I.at(phi.source)
     assert add_identity("two", I, phi @ phi.inv).left == I.at(phi.source)
+
+
+def twice_inertia(body, joint):
+    return 2.0 * body.inertia.mass
+
+
+A = operator("A", "body", "body")
+FALSE = {
+    "psi is phi": (H @ psi, H @ phi, {}),
+    "of variables": (A @ phi, phi @ A, {"variables": [A]}),
+    "by a millionth": (H @ psi @ M, (1 + 1e-6) * (H @ psi @ M), {}),
+    "with rotors": (Mass, H @ phi @ M @ phi.T @ H.T, {}),
+    "of trees": (phi, phi @ phi, {"conditions": "serial chains"}),
+    "of a function": (letter("twice_M", "body", "body", twice_inertia) @ V, M @ V, {}),
+    "of a joint": (HH_s @ phi, HH @ phi, {}),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_a_false_identity_is_refused_and_named_with_its_difference(own_names, name):
+    left, right, options = FALSE[name]
+    with pytest.raises(InputError, match=rf"^{name}: .* is false: .* differ by \d.* conditions="):
+        add_identity(name, left, right, **options)
+    assert name not in IDENTITIES
+    assert add_identity(name, left, right, **options, check=False) is IDENTITIES[name]
+
+
+def fails(body, joint):
+    raise KeyError(body.name)
+
+
+BELIEVED = {
+    "holds": (Mass, H @ phi @ M @ phi.T @ H.T, {"conditions": [Condition.NO_ROTORS]}),
+    "along a path": ("phi(0,1) phi(1,2)", "phi(0,2)", {"conditions": pp.OnPath(0, 1, 2)}),
+    "free letters": (A @ V, 3 * V, {}),
+    "a function of other machines": (letter("N", "body", "body", fails) @ V, V, {}),
+    "no machine has it": ("phi(2,1) phi(1,0)", "phi(2,0)", {"conditions": pp.OnPath(2, 1, 0)}),
+}
+
+
+@pytest.mark.parametrize("name", BELIEVED)
+def test_what_holds_or_has_no_value_is_added(own_names, name):
+    left, right, options = BELIEVED[name]
+    assert add_identity(name, left, right, **options) is IDENTITIES[name]
 
 
 def test_identities_of_the_papers_stay(own_names):

@@ -3,7 +3,7 @@
 An `Equation` says that two expressions mean the same, who found it, and where it
 holds. Its letters are those of `phipsi.operators`; `variables` are letters that
 stand for anything between the same spaces. Equations of the papers are in the
-files beside this one; a user adds more by `add_identity`.
+files beside this one; a user adds more by `pp.add_identity`.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ def papers_of(equation: Equation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words[0] for part in parts if (words := part.split())))
 
 
-def add_identity(
+def read_identity(
     name: str,
     left: Node | str,
     right: Node | str,
@@ -258,31 +258,12 @@ def add_identity(
     notation: str | None = None,
     alphabet: str | None = None,
 ) -> Equation:
-    """Make an equation known, for `derive` and `compile`; one of yours of that name gives way.
-
-    Nothing proves it here: `check` of a derivation does, on machines.
-
-    Args:
-        name: how it is called; not the name of an equation of the papers.
-        left: one side.
-        right: the other, of the same spaces.
-        source: where it comes from.
-        conditions: where it holds, such as "serial chains"; without any, on every tree.
-        meaning: what it says, in a sentence.
-        variables: letters of it, made by `operator`, `vector` or `scalar`, that stand for
-            anything of the kind.
-        symbols: your own letters in texts, as for `pp.parse`; variables need not be in it.
-        notation: of the paper in which texts are read, as for `pp.parse`.
-        alphabet: whose letters are known besides those of the papers, as for `pp.parse`.
-
-    Returns:
-        The equation.
+    """An equation of the user's own, of what `pp.add_identity` was passed; it is not known yet.
 
     >>> from phipsi.operators import operator
     >>> A = operator("A", "body", "body")
-    >>> print(add_identity("swap", "phi E_phi A", "E_phi phi A", variables=[A]))
+    >>> print(read_identity("swap", "phi E_phi A", "E_phi phi A", variables=[A]))
     phi @ E_phi @ A = E_phi @ phi @ A
-    >>> forget_identity("swap")
     """
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"add_identity: expected a name, got {name!r}")
@@ -311,9 +292,13 @@ def add_identity(
     )
     if left == right:
         raise InputError(f"{name}: both sides are `{left}`, which says nothing")
-    IDENTITIES[name] = equation
-    _OWN.add(name)
     return equation
+
+
+def keep_identity(equation: Equation) -> None:
+    """Make an equation of the user's own known; another one of that name gives way."""
+    IDENTITIES[equation.name] = equation
+    _OWN.add(equation.name)
 
 
 def own_identities() -> tuple[Equation, ...]:
@@ -322,13 +307,14 @@ def own_identities() -> tuple[Equation, ...]:
 
 
 def forget_identity(name: str) -> None:
-    """Take back an equation that was made known by `add_identity`.
+    """Take back an equation that was made known by `pp.add_identity`.
 
     Args:
         name: that of one of your own; those of the papers stay.
 
+    >>> import phipsi as pp
     >>> from phipsi.operators import E_phi, phi
-    >>> added = add_identity("steps commute", phi @ E_phi, E_phi @ phi)
+    >>> added = pp.add_identity("steps commute", phi @ E_phi, E_phi @ phi)
     >>> added in identities()
     True
     >>> forget_identity("steps commute")
