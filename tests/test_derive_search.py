@@ -234,6 +234,18 @@ def test_sums_that_vanish():
     assert found.check().ok
 
 
+def test_identities_are_found_in_a_term_that_shares_factors_with_another():
+    """The factorized mass operator beside C, which begins with H phi as well: Newton-Euler."""
+    colour = I + H @ phi @ K
+    typed = colour @ D @ colour.T @ beta_dot + C
+    found = pp.derive(typed)
+    assert "Lemma 1" in {x.name for x in found.steps} and found.check(machines=2).ok
+    assert found.after == pp.derive(Mass @ beta_dot + C).after
+    model = pp.examples.puma560()
+    flops = [pp.compile(model, x).info().flops for x in (typed, Mass @ beta_dot + C)]
+    assert flops[0] == flops[1]
+
+
 def test_common_factors_are_taken_out():
     """Inverse dynamics: one sweep out, one in, though Mass and C were typed apart."""
     found = pp.derive(Mass @ beta_dot + C)

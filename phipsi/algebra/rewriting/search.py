@@ -103,6 +103,7 @@ class Search:
     def __post_init__(self) -> None:
         self.left_out: set[str] = set()
         first = self._best_form(Found(self.start))
+        self._first, self._as_it_stands = first, Found(self.start, self.price(self.start))
         self.best = first
         self._best_price: dict[frozenset[str], Any] = {}
         self._order = count()
@@ -164,7 +165,7 @@ class Search:
         if stage < SINGLE:
             self._push(stage + 1, found)
         passed = {key_of(x.node) for x in found.way}
-        for step in self._rewritten(found, stage):
+        for step in self._rewritten_forms(found, stage):
             key = self._key(step)
             if key is None:
                 self.left_out.add(TOO_LONG)
@@ -206,6 +207,22 @@ class Search:
             self.left_out.add(MORE_WORDS)
         self.words += number
         return key, found.used
+
+    def _rewritten_forms(self, found: Found, stage: int) -> Iterator[Found]:
+        """What rules make of an expression; of the first one, also as it stands.
+
+        Where factors were taken out of it, a term that a rule is about may have become part of
+        another: A x + H phi y with A = (I + H phi K) D (I + H phi K)*.
+        """
+        made = self._rewritten(found, stage)
+        if found is not self._first or found.node == self.start:
+            yield from made
+            return
+        seen: set[Node] = set()
+        for step in (*made, *self._rewritten(self._as_it_stands, stage)):
+            if step.node not in seen:
+                seen.add(step.node)
+                yield step
 
     def _rewritten(self, found: Found, stage: int) -> Iterator[Found]:
         for way in self._sorted[stage]:
