@@ -451,6 +451,7 @@ ELSEWHERE: dict[str, tuple[str | None, str]] = {
     "from_mujoco": (None, "takes over a model"),
     "save_urdf": (None, "writes a file"),
     "diagnose": (None, "a report for a person, of many functions"),
+    "check_letter": (None, "a report for a person, of a letter"),
     "explain": (None, "text for a person"),
     "draw_blocks": (None, "a drawing for a person"),
     "draw_dataflow": (None, "a drawing for a person"),

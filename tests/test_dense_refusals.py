@@ -56,7 +56,7 @@ def test_open_identity_has_no_matrix(arm):
     [
         ([0.0], "q has shape (1,); expected (*batch, 2), nq of 'planar arm of 2' being 2"),
         (0.0, "q has shape (); expected (*batch, 2), nq of 'planar arm of 2' being 2"),
-        (None, "q has shape ()"),
+        (None, "q: expected numbers, got None"),
         (np.zeros((2, 3)), "q has shape (2, 3)"),
         ([0.0, np.nan], "q[1] is nan; expected finite numbers"),
         ([0.0, -1e70], "q[1] is -1e+70; expected numbers below 1e+60"),
@@ -142,7 +142,7 @@ def test_unknown_value_lists_the_free_symbols(arm):
             "'planar arm of 2' being 2",
         ),
         (0.0, "T has shape ()"),
-        (None, "T has shape ()"),
+        (None, "T: expected numbers, got None"),
         ([np.nan, 0.0], "T[0] is nan; expected finite numbers"),
         ("no", "T: expected numbers, got 'no'"),
     ],
