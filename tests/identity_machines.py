@@ -34,10 +34,10 @@ import phipsi as pp
 from phipsi import joints
 from phipsi.algebra.identities import Condition, closed
 from phipsi.algebra.identities.pick_offs import of_joint, takes_a_joint
-from phipsi.algebra.node import Scaled
+from phipsi.algebra.node import Bracket, Scaled
 from phipsi.algebra.spaces import BODY, JOINT, POINTS, SCALAR
-from phipsi.algebra.walk import letters_of
-from phipsi.operators import P, tau_bar
+from phipsi.algebra.walk import letters_of, walk
+from phipsi.operators import P, V, tau_bar
 
 # An equation holds to roundoff: bodies of some kilograms and metres, at most a dozen of
 # them, lose four of sixteen digits, and some more where a closed chain is solved. A wrong
@@ -112,12 +112,19 @@ class Case:
         """The terms of both sides, where they are sums.
 
         P too, where tau_bar stands: P - G H P cancels at a joint that is free in all directions.
+        V V* too, beside its cross products: those of parallel vectors cancel, as at a first joint.
         """
         sums = [x for x in (equation.left, equation.right) if len(x.terms) > 1]
         terms = [term for side in sums for term in side.terms]
         letters = _letters(equation)
         is_inertia = (equation.left.source, equation.left.target) == (P.source, P.target)
-        return [*terms, P] if is_inertia and {tau_bar, P} <= {*letters} else terms
+        if is_inertia and {tau_bar, P} <= {*letters}:
+            terms.append(P)
+        if any(
+            isinstance(x, Bracket) for side in (equation.left, equation.right) for x in walk(side)
+        ):
+            terms.append(V @ V.T)
+        return terms
 
     def _sides(self, equation, axes, points, given, terms):
         """Left and right as matrices, and the norm of the largest of them and of some terms."""
