@@ -396,3 +396,18 @@ def test_greek_letters_and_a_leading_minus_are_read(capsys):
     told = [json.loads(call(capsys, x, "-phi V", "--json").out) for x in ("derive", "explain")]
     assert [parse(x["expression"]) for x in told] == [-(phi @ V)] * 2
     assert call(capsys, "derive", "--check").code == 2
+
+
+def test_explain_tells_how_to_see_what_is_compiled_and_shows_it(capsys):
+    """The library says rewrite=True; at the command line that is an option."""
+    words = "explain", "(I + H phi K) D (I + H phi K)* beta_dot + C", "--model", "puma560"
+    typed = call(capsys, *words, "--level", 1).out
+    assert "which --rewrite explains" in " ".join(typed.split())
+    compiled = call(capsys, *words, "--level", 1, "--rewrite").out
+    assert compiled.startswith("Level 1: the expression\nExplained as compile runs it")
+
+
+def test_a_condition_that_is_missing_is_named_by_its_option(capsys):
+    code, out, _ = call(capsys, "derive", "phi(0,1) phi(1,2)", "--to", "phi(0,2)")
+    said = " ".join(out.split())
+    assert '--assume: "bodies 0, 1, 2 on one path"' in said and "assume=" not in said

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from phipsi.algebra.node import Node
 from phipsi.algebra.parse import parse
-from phipsi.cli.failures import FINE, WRONG
+from phipsi.cli.failures import FINE, WRONG, with_options
 from phipsi.cli.machine import AS_WRITTEN, Reading, read_machine
 from phipsi.cli.outputs import checked_place
 from phipsi.cli.screen import Screen, facts, print_json, working
@@ -123,7 +123,8 @@ def _print(found: Derivation, checked: Check | None, notation: str | None) -> No
     said |= {"cost before": str(found.before), "cost after": str(found.after)}
     if found.conditions:
         said["holds for"] = ", ".join(map(str, found.conditions))
-    said["search"] = found.verdict.removeprefix(f"from {found.before} to {found.after}; ")
+    searched = found.verdict.removeprefix(f"from {found.before} to {found.after}; ")
+    said["search"] = with_options(searched)
     screen.print(facts(said))
     if checked is not None:
         screen.print()

@@ -36,6 +36,7 @@ def explain(
     level: Whole | None = None,
     notation: str | None = None,
     view: Literal["mechanics", "estimation"] = "mechanics",
+    rewrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     at: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
     seed: Whole | None = None,
     svg: Path | None = None,
@@ -54,6 +55,7 @@ def explain(
         level: one of the seven alone; 1 is the expression, 4 the sweeps, 7 coordinates.
         notation: of one paper, in which the expression is read: 000 to 003, 004-I, 004-II.
         view: name the quantities as mechanics does, or as the theory of estimation.
+        rewrite: explain what `pp.compile` runs, which may be another line than is typed.
         at: a body or frame for B, J, X and c; as often as you like.
         seed: of a random state and random forces; without it the machine rests, and T is zero.
         svg: write a drawing, a .svg file.
@@ -70,7 +72,7 @@ def explain(
     )
 
     with working("explaining"):
-        found = explained(node, machine, view=view, points=points, **state)
+        found = explained(node, machine, view=view, points=points, rewrite=rewrite, **state)
         levels = found.levels if level is None else (found.level(level),)
     if json:
         print_json(_as_json(node, found, levels))

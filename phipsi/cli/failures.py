@@ -39,6 +39,8 @@ OPTIONS = {
     r"\bnotation=\"([\w-]+)\"": r"--notation \1",
     r"^notation: ": "--notation: ",
     r"\bbound=": "--bound ",
+    r"\brewrite=True\b": "--rewrite",
+    r"\bassume=": "--assume",
     r"\bpass a model\b": "name one by --model",
     r"\bfor numbers, pass (?:\w+=\.\.\., )*points=\.\.\.": "for numbers, name points by --at",
     rf"\bpass {POINTS} or write {re.escape('B(pp.point(...))')}": "name them by --at",

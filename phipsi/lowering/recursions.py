@@ -143,10 +143,8 @@ class RecursionLowering(Lowering):
         A letter may know a quick way for W between itself and its star, as E_phi does; any other
         E and F are multiplied as blocks.
         """
-        symmetric, shape = (
-            E == F and W.shape.symmetric,
-            Shape(BODY, BODY, E == F and W.shape.symmetric),
-        )
+        symmetric = E == F and W.shape.symmetric
+        shape = Shape(BODY, BODY, symmetric)
         one, other = _parts(E), _parts(F)
         if one is not None and other is not None and one.step == other.step:
             quick = one.step.record.steps.carry
@@ -160,10 +158,8 @@ class RecursionLowering(Lowering):
 
     def carry_back(self, E: Node, W: Slot, F: Node) -> Slot:
         """blockdiag(E* W F) of one-step operators: pulled from the parent."""
-        symmetric, shape = (
-            E == F and W.shape.symmetric,
-            Shape(BODY, BODY, E == F and W.shape.symmetric),
-        )
+        symmetric = E == F and W.shape.symmetric
+        shape = Shape(BODY, BODY, symmetric)
         one, other = _parts(E), _parts(F)
         if one is not None and other is not None and one.step == other.step:
             quick = one.step.record.steps.carry_back
@@ -248,11 +244,8 @@ class RecursionLowering(Lowering):
 
     def gain(self, family: Family) -> Slot:
         """G = P L* D^-1 [002 (3.2)]."""
-        P, (L_star, N), factor = (
-            self.articulated(family),
-            self.hinge(family),
-            self.pivot_factor(family),
-        )
+        P, factor = self.articulated(family), self.pivot_factor(family)
+        L_star, N = self.hinge(family)
         shape = Shape(BODY, N.shape.rows)
         if factor is None:
             G = self.emit("gain_any", (P, L_star, self.pivot_inverse(family)), shape, name="G")
@@ -263,11 +256,8 @@ class RecursionLowering(Lowering):
 
     def relieved(self, family: Family) -> Slot:
         """tau_bar P: the inertia felt through the joint [001 (39)]."""
-        P, (L_star, N), factor = (
-            self.articulated(family),
-            self.hinge(family),
-            self.pivot_factor(family),
-        )
+        P, factor = self.articulated(family), self.pivot_factor(family)
+        L_star, N = self.hinge(family)
         G = self.gain(family)
         if factor is None:
             P_plus = self.emit("relieve_any", (P, L_star, G), SQUARE, name="P+")

@@ -17,8 +17,7 @@ which they build on each other:
     inertias        the mass matrix, composite inertias
     articulated     bodies with free joints
     sensitivities   of joints
-    brackets        operators made of vectors
-    vectors         motions and forces
+    vectors         operators made of vectors; motions and forces
 
 `docs/notation.md` has the table with every author's letter. Where the papers clash, the choice is
 noted here:
@@ -54,9 +53,9 @@ from phipsi.algebra.operators.articulated import (
     tau_bar,
 )
 from phipsi.algebra.operators.sensitivities import HH, Gamma_delta, HH_delta, HH_s
-from phipsi.algebra.operators.brackets import Q, blockdiag, cross
 from phipsi.algebra.operators.vectors import (
     C,
+    Q,
     T,
     U,
     V,
@@ -65,7 +64,9 @@ from phipsi.algebra.operators.vectors import (
     b,
     beta,
     beta_dot,
+    blockdiag,
     c,
+    cross,
     f,
     f0,
     gravity,

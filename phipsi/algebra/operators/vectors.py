@@ -1,18 +1,21 @@
-"""Vectors: what is given, motions, forces, the bias; potential energy."""
+"""Operators made of a vector, Q[x] and cross[x]; vectors: motions, forces; potential energy.
+
+S[x] is opened by the shift, in `propagation`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from phipsi import spatial
-from phipsi.algebra.alphabet import FORCE, MOTION
-from phipsi.algebra.node import Symbol
-from phipsi.algebra.operators.brackets import cross
+from phipsi.algebra.alphabet import FORCE, MOTION, Opened
+from phipsi.algebra.node import Diagonal, Node, Symbol
 from phipsi.algebra.operators.machine import H, H_dot, M
-from phipsi.algebra.operators.papers import OUTWARD, define, given, letter
+from phipsi.algebra.operators.papers import OUTWARD, define, given, letter, opener
 from phipsi.algebra.operators.points import B
 from phipsi.algebra.operators.propagation import E, phi
 from phipsi.algebra.spaces import BASE, BODY, JOINT, POINTS, SCALAR
+from phipsi.errors import SpaceError
 from phipsi.model.tree import WORLD
 
 if TYPE_CHECKING:
@@ -21,6 +24,39 @@ if TYPE_CHECKING:
     from phipsi.lowering.program import Slot
     from phipsi.lowering.state import Matrix
     from phipsi.model.model import Point
+
+# -- brackets --------------------------------------------------------------------------
+
+Q = opener(
+    "Q",
+    "Q[z] = [[x~, y~], [y~, 0]], block by block [000 (2.8)].",
+    opens=Opened(spatial.cross_adjoint, "cross_adjoint", "Q", (FORCE, FORCE, MOTION)),
+    also=("cal:Q",),
+    mechanics="adjoint of the force cross product",
+    estimation="bilinear form of two states",
+    formula="Q[x]",
+)
+cross = opener(
+    "cross",
+    "z~ = [[x~, 0], [y~, x~]], block by block [000 (2.5)].",
+    opens=Opened(spatial.cross_motion, "cross_motion", "S", (MOTION, MOTION, MOTION)),
+    mechanics="motion cross product x~",
+    estimation="rate of a moving frame",
+    formula="cross[x]",
+)
+
+
+def blockdiag(expression: Node) -> Node:
+    """The memoryless part of an operator: blocks off the diagonal dropped.
+
+    >>> from phipsi.operators import M, phi
+    >>> blockdiag(phi @ M @ phi.T)
+    blockdiag(phi @ M @ phi.T)
+    """
+    if not isinstance(expression, Node):
+        raise SpaceError(f"cannot take blockdiag({expression!r}); expected an expression")
+    return Diagonal(expression)
+
 
 # -- joint space and the base ----------------------------------------------------------
 
