@@ -408,6 +408,6 @@ def test_explain_tells_how_to_see_what_is_compiled_and_shows_it(capsys):
 
 
 def test_a_condition_that_is_missing_is_named_by_its_option(capsys):
-    code, out, _ = call(capsys, "derive", "phi(0,1) phi(1,2)", "--to", "phi(0,2)")
+    out = call(capsys, "derive", "phi(0,1) phi(1,2)", "--to", "phi(0,2)").out
     said = " ".join(out.split())
     assert '--assume: "bodies 0, 1, 2 on one path"' in said and "assume=" not in said
