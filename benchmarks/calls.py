@@ -30,7 +30,8 @@ PLACES = 1024  # positions that points go through: more than are remembered
 PLAIN = "the plain call"
 
 TEXT = f"""\
-One state, microseconds per call at best, and how many times as long the call beside it took: \
+Microseconds per call at best, of one state where no batch is named, and how many times as long \
+the call beside it took: \
 Pinocchio's where it has one, else {PLAIN}, ours with new results and all arguments by place. A \
 point that moves is at another of {PLACES:,} positions at every call. `jvp` and `vjp` are those of \
 forward dynamics. Batches of matrices go into the same array at every call, which may stay in the \
@@ -158,8 +159,8 @@ def _random(robot: Robot) -> tuple[Run, Run]:
 def _again(robot: Robot, function: Callable[..., Any], peer: Callable[..., Any]) -> tuple[Run, Run]:
     """A batch of matrices into the same array at every call, beside as many calls of Pinocchio.
 
-    Nothing else passes through the caches between two calls, as in a loop of the user's; in the
-    part `functions` new arrays and copies do. The answers are compared there.
+    As in a loop of the user's, no other array of that size passes through the caches between two
+    calls; in the part `functions` new arrays and copies do. The answers are compared there.
     """
     many, machine = Robot(robot.name, MANY), machine_of(robot).model
     data, theirs = machine.createData(), states_of(many)["q"]
