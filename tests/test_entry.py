@@ -27,6 +27,7 @@ from test_trace import job_of
 
 import phipsi as pp
 from phipsi.backends.entry import ROOM, Callers
+from phipsi.backends.entry_code import SHORT
 from phipsi.backends.gufunc import make_gufunc
 from phipsi.backends.llvm import Target, compile_module
 from phipsi.compile import make_code
@@ -108,6 +109,27 @@ def test_the_same_array_may_be_passed_twice(lanes):
     assert np.array_equal(entry(x, x), np.outer(x, x))
     several = np.arange(1.0, 12.0)[:, None] * x
     assert np.array_equal(entry(several, several), several[:, :, None] * several[:, None, :])
+
+
+@every_width
+@pytest.mark.parametrize("entries", [1, 3, 4, 7, 16])
+def test_short_vectors_may_be_tuples(entries, lanes):
+    """They are numbers of one state, which many states of other arrays may share."""
+    shapes = (entries,), (3,)
+    entry = entry_of(plan_of(outer, shapes, ((entries, 3),), lanes))
+    x, y = np.random.default_rng(entries).normal(size=entries), np.array([1.0, 2.0, 3.0])
+    right = entry(x, y)
+    assert np.array_equal(entry(tuple(x.tolist()), y), right)
+    assert np.array_equal(entry(tuple(x.tolist()), tuple(y.tolist())), right)
+    several = np.arange(1.0, 12.0)[:, None] * y
+    assert np.array_equal(entry(tuple(x.tolist()), several), entry(x, several))
+
+
+def test_long_vectors_may_not_be_tuples():
+    entry = entry_of(plan_of(outer, ((SHORT + 1,), (3,)), ((SHORT + 1, 3),), 4))
+    x, y = np.arange(SHORT + 1.0), np.ones(3)
+    assert entry(x, y) is not None
+    assert entry(tuple(x.tolist()), y) is None
 
 
 def test_an_entry_has_a_name_and_a_text(entry):

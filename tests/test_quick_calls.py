@@ -172,16 +172,77 @@ def test_the_order_of_wrenches_changes_neither_the_function_nor_a_bit(robot, mon
     assert pp.forward_dynamics(robot, q, v, w, again).tobytes() == known.tobytes()
 
 
-def test_so_many_places_are_remembered_and_no_more(robot, monkeypatch):
-    monkeypatch.setattr(point_entries, "PLACES", 4)
+def test_so_many_frames_are_remembered_and_no_more(robot, monkeypatch):
+    monkeypatch.setattr(point_entries, "FRAMES", 4)
+    q, *_ = state(robot)
+    bodies = [body.name for body in robot.bodies]
+    for name in bodies:
+        assert_right(robot, q, pp.point(name, (0.0, 0.0, 0.01)))
+    entries = robot.functions[points._jacobian]
+    assert [*entries] == bodies[-4:]
+    assert entries.at(bodies[0]) is None is entries.at(pp.point(bodies[0], (1.0, 0.0, 0.0)))
+
+
+def assert_right(robot, q, where):
+    found = pp.jacobian(robot, q, where)
+    right = pp.jacobian(robot, q, where, backend="numpy")
+    np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("several", [1, 2, 5, 6, 40])
+def test_points_that_move_need_not_be_looked_at(robot, several, monkeypatch):
+    """On bodies and on frames that are turned on them; few and many numbers."""
+    q, *_ = state(robot)
+    frames = [x.name for x in robot.frames if x.body >= 0]
+    frames = [frames[(3 * i) % len(frames)] for i in range(several)]
+    rng = np.random.default_rng(several)
+
+    def drawn():
+        at = [pp.point(x, rng.normal(size=3)) for x in frames]
+        return at[0] if several == 1 else at
+
+    pp.jacobian(robot, q, drawn())
+    places = [drawn() for _ in range(3)]
+    right = [pp.jacobian(robot, q, x, backend="numpy") for x in places]
+    monkeypatch.setattr(evaluate, "_evaluate", None)
+    for place, expected in zip(places, right, strict=True):
+        found = pp.jacobian(robot, q, place)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("position", [(1, 2, 3), [0.1, 0.2, 0.3], np.array([0.1, 0.2, 0.3])])
+def test_points_made_by_hand_are_where_they_say(robot, position):
     q, *_ = state(robot)
     tip = robot.bodies[-1].name
-    for i in range(12):
-        point = pp.point(tip, (0.0, 0.0, 0.01 * i))
-        found = pp.jacobian(robot, q, point)
-        right = pp.jacobian(robot, q, point, backend="numpy")
-        np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-12)
-    assert len(robot.functions[points._jacobian]) == point_entries.PLACES
+    pp.jacobian(robot, q, tip)
+    found = pp.jacobian(robot, q, pp.Point(tip, position))
+    np.testing.assert_array_equal(found, pp.jacobian(robot, q, pp.point(tip, position)))
+
+
+@pytest.mark.parametrize(
+    "position", [(0.0, np.nan, 0.0), (0.0, np.inf, 0.0), (0.0, 0.0), "abc", None]
+)
+def test_points_made_by_hand_that_are_nowhere_are_refused(robot, position):
+    q, *_ = state(robot)
+    tip = robot.bodies[-1].name
+    pp.jacobian(robot, q, tip)
+    with pytest.raises(pp.PhipsiError, match=r"position|point"):
+        pp.jacobian(robot, q, pp.Point(tip, position))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_short_vectors_may_be_tuples(dtype):
+    """They go to machine code as they are, in either precision, and give the same bits."""
+    arm = pp.examples.planar_arm(3)
+    function = pp.compile(arm, "Mass^-1 (T - C)", dtype=dtype)
+    q, v, tau = np.random.default_rng(2).normal(size=(3, 3)).astype(dtype)
+    right = function(q, v, tau)
+    function._by_code = None  # nothing but the entry
+    given = [tuple(map(float, x)) for x in (q, v, tau)]
+    assert function(*given).tobytes() == right.tobytes()
+    assert function(q, given[1], tau).tobytes() == right.tobytes()
+    with pytest.raises(TypeError):  # what the entry leaves to others
+        function((1, 2, 3), v, tau)
 
 
 @pytest.mark.parametrize("name", ["tree_of_every_kind", "mimics", "star_of_free_bodies"])

@@ -1,11 +1,12 @@
 """A compiled function called by Python itself: NumPy's ufuncs, and their time, are passed by.
 
-A built-in function whose code, `entry_code`, is made here as well. It takes
-ordinary arrays, by place or by name, and `out`. Those of one state go to the kernel
-of one lane, their own memory and that of the results: nothing is copied. Those of
-many states go to the driver's loop, beside arrays that all states share, and other
-threads of Python run meanwhile. Of anything else it makes nothing and returns None:
-then the caller goes the general way, which converts, broadcasts, and says what is wrong.
+A built-in function whose code, `entry_code`, is made here as well. It takes ordinary
+arrays, by place or by name, short tuples instead of vectors, and `out`. Those of one
+state go to the kernel of one lane, their own memory and that of the results: nothing
+is copied. Those of many states go to the driver's loop, beside arrays that all states
+share, and other threads of Python run meanwhile. Of anything else it makes nothing and
+returns None: then the caller goes the general way, which converts, broadcasts, and says
+what is wrong.
 
 Where NumPy or Python are not as `numpy_api` expects, there are no entries: that
 costs time, nothing else.
@@ -61,11 +62,12 @@ def make_entry(
     It returns a new array, a number for an output of shape () of one state, a tuple for several
     outputs; or `out`, filled. It returns None if an argument is not exactly an aligned,
     C-contiguous `numpy.ndarray` of such numbers of the given shape, or of that shape for each of
-    as many states as the others; if arguments are missing, too many, or unknown; if one that is
-    ignored is not None; if `out` does not fit, or shares memory with something; if the sum of
-    squares of all inputs of a state is not below the bound that the driver has for it, where some
-    may count twice; if the kernel complains, be it of states of another thread meanwhile. It has
-    done nothing then, but in the last case may have written to `out`. It raises MemoryError only.
+    as many states as the others, nor, for a vector of at most `SHORT` numbers, a tuple of floats;
+    if arguments are missing, too many, or unknown; if one that is ignored is not None; if `out`
+    does not fit, or shares memory with something; if the sum of squares of all inputs of a state
+    is not below the bound that the driver has for it, where some may count twice; if the kernel
+    complains, be it of states of another thread meanwhile. It has done nothing then, but in the
+    last case may have written to `out`. It raises MemoryError only.
 
     Args:
         plan: what the driver is told of the function.

@@ -33,8 +33,8 @@ from phipsi.backends.tiles import bound
 
 FOUR = 4  # numbers that are watched at once
 RANKS = 4  # dimensions that an argument of one state has at most
+SHORT = 16  # numbers of a vector that may be a tuple
 LEADS = 8  # dimensions of a batch
-TUPLE_SIZE, TUPLE_ITEMS = object.__basicsize__, tuple.__basicsize__  # where they lie in a tuple
 
 
 @lru_cache(maxsize=8)
@@ -49,15 +49,16 @@ def entry_text(real: str) -> str:
     Args:
         real: what numbers are: "double" or "float".
     """
-    text = Template(_HEAD + _WATCH + _DROP + _MEETS + _FITS + _BATCH + _ENTRY).substitute(
+    text = Template(_HEAD + _WATCH + _DROP + _MEETS + _READ + _FITS + _BATCH + _ENTRY).substitute(
         numpy_api.offsets(),
         arguments=ARGUMENTS,
         steps=3 * ARGUMENTS + 1,
         slots=ARGUMENTS + 2,
         ranks=RANKS,
         dimensions=RANKS + LEADS,
-        tuple_size=TUPLE_SIZE,
-        tuple_items=TUPLE_ITEMS,
+        short=SHORT,
+        rounded="%number" if real == "double" else "%rounded",
+        round="" if real == "double" else "%rounded = fptrunc double %number to float",
         real=real,
         numbers=f"<{FOUR} x {real}>",
         suffix=f"v{FOUR}{REALS[real].suffix}",
@@ -73,6 +74,8 @@ def entry_text(real: str) -> str:
         load_spell=load("spell", "PyUnicode_Compare"),
         load_ignored=load("ignored", "none"),
         load_fits=load("fits", "ndarray"),
+        load_read=load("read", "PyFloat"),
+        load_look=load("look", "tuple"),
         load_target=load("target", "none", "tuple"),
         load_own=load("own", "Py_IncRef"),
         load_allocate=load("allocate", "Py_IncRef", "new_array", "ndarray", real),
@@ -214,6 +217,49 @@ other:
 shared:
   ret i1 true
 apart:
+  ret i1 false
+}
+"""
+
+# Whether a tuple has as many floats as a shape of one dimension, few; they are written to a place.
+_READ = """
+define internal i1 @read(ptr %tuple, ptr %shape, ptr %place, ptr %api) #0 {
+entry:
+$load_read
+  %size.at = getelementptr i8, ptr %tuple, i64 $tuple_size
+  %size = load i64, ptr %size.at, align 8
+  %items = getelementptr i8, ptr %tuple, i64 $tuple_items
+  %rank = load i64, ptr %shape, align 8
+  %entries.at = getelementptr %shape, ptr %shape, i64 0, i32 1
+  %entries = load i64, ptr %entries.at, align 8
+  %is_vector = icmp eq i64 %rank, 1
+  %is_as_long = icmp eq i64 %size, %entries
+  %is_short = icmp ule i64 %size, $short
+  %is_right = and i1 %is_vector, %is_as_long
+  %fits = and i1 %is_right, %is_short
+  br i1 %fits, label %next, label %no
+next:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %write ]
+  %more = icmp ult i64 %k, %size
+  br i1 %more, label %item, label %yes
+item:
+  %item.at = getelementptr ptr, ptr %items, i64 %k
+  %object = load ptr, ptr %item.at, align 8
+  %type.at = getelementptr i8, ptr %object, i64 $array_type
+  %type = load ptr, ptr %type.at, align 8
+  %is_float = icmp eq ptr %type, %read.PyFloat
+  br i1 %is_float, label %write, label %no
+write:
+  %number.at = getelementptr i8, ptr %object, i64 $float_value
+  %number = load double, ptr %number.at, align 8
+  $round
+  %place.at = getelementptr $real, ptr %place, i64 %k
+  store $real $rounded, ptr %place.at, align $bytes
+  %k.next = add i64 %k, 1
+  br label %next
+yes:
+  ret i1 true
+no:
   ret i1 false
 }
 """
@@ -361,6 +407,7 @@ entry:
   %flags = alloca [$arguments x i64], align 8
   %results = alloca [$arguments x ptr], align 8
   %numbers = alloca [$arguments x $real], align 8
+  %shorts = alloca [$arguments x [$short x $real]], align 8
   %new = alloca [$dimensions x i64], align 8
   %lead.at = alloca i64, align 8
   %lead.sizes.at = alloca ptr, align 8
@@ -474,19 +521,33 @@ $load_ignored
 wanted:
   br i1 %is_there, label %look, label %none
 look:
+$load_look
   %shape.at = getelementptr %shape, ptr %shapes, i64 %i
+  %flag.at = getelementptr i64, ptr %flags, i64 %i
+  %in.at = getelementptr ptr, ptr %ins, i64 %i
+  %kind.at = getelementptr i8, ptr %array, i64 $array_type
+  %kind = load ptr, ptr %kind.at, align 8
+  %is_short = icmp eq ptr %kind, %look.tuple
+  br i1 %is_short, label %short, label %long
+short:
+  %short.at = getelementptr [$short x $real], ptr %shorts, i64 %i
+  %is_read_in = call i1 @read(ptr %array, ptr %shape.at, ptr %short.at, ptr %api)
+  store i64 0, ptr %flag.at, align 8
+  br i1 %is_read_in, label %told, label %none
+long:
   %leading = call i64 @fits(ptr %array, ptr %shape.at, ptr %api, i32 $straight)
   %fits = icmp sge i64 %leading, 0
   br i1 %fits, label %fitting, label %none
 fitting:
-  %flag.at = getelementptr i64, ptr %flags, i64 %i
   store i64 %leading, ptr %flag.at, align 8
   %data.at = getelementptr i8, ptr %array, i64 $array_data
   %data = load ptr, ptr %data.at, align 8
-  %in.at = getelementptr ptr, ptr %ins, i64 %i
   store ptr %data, ptr %in.at, align 8
   %has_batch = icmp ne i64 %leading, 0
   br i1 %has_batch, label %lead, label %watch
+told:
+  store ptr %short.at, ptr %in.at, align 8
+  br label %watch
 lead:
   %sizes.at = getelementptr i8, ptr %array, i64 $array_shape
   %sizes = load ptr, ptr %sizes.at, align 8
@@ -505,9 +566,10 @@ lead.compare:
   %agrees = call i1 @same(ptr %sizes, ptr %lead.old.sizes, i64 %leading)
   br i1 %agrees, label %argument.end, label %none
 watch:
+  %watched = phi ptr [ %data, %fitting ], [ %short.at, %told ]
   %entries.at = getelementptr %shape, ptr %shape.at, i64 0, i32 1
   %entries = load i64, ptr %entries.at, align 8
-  %sum.watched = call $numbers @watch(ptr %data, i64 %entries, $numbers %sum)
+  %sum.watched = call $numbers @watch(ptr %watched, i64 %entries, $numbers %sum)
   br label %argument.end
 argument.end:
   %sum.next = phi $numbers [ %sum, %ignored ], [ %sum, %lead.first ], [ %sum, %lead.compare ],

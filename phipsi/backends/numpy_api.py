@@ -81,13 +81,22 @@ class _Method(ctypes.Structure):
     )
 
 
+# Where the size and the items of a tuple begin, and the number of a float.
+_OF_TUPLES = {
+    "tuple_size": object.__basicsize__,
+    "tuple_items": tuple.__basicsize__,
+    "float_value": object.__basicsize__,
+}
+
+
 def offsets() -> dict[str, int]:
-    """Where the fields of arrays and of their dtypes begin: `array_data`, `descr_number`, ..."""
-    return {
+    """Where the fields of arrays, of their dtypes, of tuples and floats begin: `array_data`, ..."""
+    of_arrays = {
         f"{of}_{name}": getattr(layout, name).offset
         for of, layout in (("array", Array), ("descr", Descr))
         for name, *_ in layout._fields_
     }
+    return of_arrays | _OF_TUPLES
 
 
 # ---------------------------------------------------------------- built-in functions
@@ -159,14 +168,14 @@ _OF_PYTHON = (
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
 )
-_NAMES = ("none", "tuple", "ndarray", *TYPES, "new_array", "new_number", *_OF_PYTHON)
+_NAMES = ("none", "tuple", "PyFloat", "ndarray", *TYPES, "new_array", "new_number", *_OF_PYTHON)
 
 
 @lru_cache(maxsize=1)
 def addresses() -> np.ndarray:
     """The table that machine code takes addresses from; it lives as long as the process."""
     numpy = _table()
-    own = [id(None), id(tuple), id(np.ndarray), *map(id, TYPES.values())]
+    own = [id(None), id(tuple), id(float), id(np.ndarray), *map(id, TYPES.values())]
     own += [numpy[_NEW_ARRAY], numpy[_NEW_NUMBER]]
     return np.array([*own, *map(address_of, _OF_PYTHON)], np.int64)
 
@@ -213,6 +222,7 @@ def is_as_expected() -> bool:
         and not sysconfig.get_config_var("Py_GIL_DISABLED")
         and ctypes.sizeof(POINTER) == 8
         and _arrays_are_as_expected()
+        and _tuples_are_as_expected()
         and _table_is_as_expected()
     )
 
@@ -236,6 +246,18 @@ def _is_laid_out_as_expected(array: np.ndarray) -> bool:
         and (*x.strides[: array.ndim],) == array.strides
         and (kind.kind + kind.letter + kind.order).decode() == letters
         and kind.number == array.dtype.num
+    )
+
+
+def _tuples_are_as_expected() -> bool:
+    floats = 1.25, -3.5, 1e300
+    start, value = id(floats), _OF_TUPLES["float_value"]
+    size = ctypes.c_ssize_t.from_address(start + _OF_TUPLES["tuple_size"]).value
+    items = (ctypes.c_size_t * len(floats)).from_address(start + _OF_TUPLES["tuple_items"])
+    return (
+        size == len(floats)
+        and [*items] == [*map(id, floats)]
+        and tuple(ctypes.c_double.from_address(x + value).value for x in items) == floats
     )
 
 

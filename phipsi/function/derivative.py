@@ -23,7 +23,7 @@ from phipsi.function.arrays import ArrayFunction
 from phipsi.function.call import Bodies, Call, Lists
 from phipsi.function.function import Function
 from phipsi.function.info import Info
-from phipsi.function.point_entries import PLACES, frames_of
+from phipsi.function.point_entries import FRAMES, frames_of
 from phipsi.function.results import copied
 from phipsi.function.second_order import (
     evaluate_exchanged,
@@ -248,7 +248,7 @@ class Derivative(ArrayFunction):
             found = self._zeros.get(key)
             if found is None:
                 found = self._make_zeros({*self.inputs[: len(arguments)], *named}, points)
-                while len(self._zeros) >= PLACES:
+                while len(self._zeros) >= FRAMES:
                     self._zeros.pop(next(iter(self._zeros)), None)
                 self._zeros[key] = found
         except (TypeError, PhipsiError):  # no points: a careful call says so
