@@ -26,7 +26,7 @@ from .section import Section, found_of
 from .tables import digits, table
 from .tasks import FORWARD
 
-PLACES = 1024  # positions that points go through: more than are remembered
+PLACES = 1024  # positions that points go through
 PLAIN = "the plain call"
 
 TEXT = f"""\

@@ -125,6 +125,14 @@ def test_short_vectors_may_be_tuples(entries, lanes):
     assert np.array_equal(entry(tuple(x.tolist()), several), entry(x, several))
 
 
+@pytest.mark.parametrize("shape", [(), (1, 1), (2, 2)])
+def test_what_is_no_vector_may_not_be_a_tuple(shape):
+    entry = entry_of(plan_of(outer, (shape, (3,)), ((max(1, np.prod(shape)), 3),)))
+    x = np.ones(shape)
+    assert entry(x, np.ones(3)) is not None
+    assert entry((1.0,) * x.size, np.ones(3)) is None
+
+
 def test_long_vectors_may_not_be_tuples():
     entry = entry_of(plan_of(outer, ((SHORT + 1,), (3,)), ((SHORT + 1, 3),), 4))
     x, y = np.arange(SHORT + 1.0), np.ones(3)

@@ -26,6 +26,9 @@ class Swapped(ctypes.Structure):
     _fields_ = tuple(numpy_api.Array._fields_[i] for i in (0, 1, 2, 3, 5, 4, 6, 7, 8))
 
 
+_WITH = numpy_api._OF_TUPLES
+
+
 class OtherNumbers(ctypes.Structure):
     _fields_ = tuple(numpy_api.Descr._fields_[i] for i in (0, 1, 2, 4, 3, 5, 6))
 
@@ -38,6 +41,9 @@ class OtherNumbers(ctypes.Structure):
         ("phipsi.backends.numpy_api.Descr", OtherNumbers),
         ("phipsi.backends.numpy_api._VERSION", 0x03000000),
         ("phipsi.backends.numpy_api._NDARRAY", 3),
+        ("phipsi.backends.numpy_api._OF_TUPLES", _WITH | {"tuple_size": _WITH["tuple_items"]}),
+        ("phipsi.backends.numpy_api._OF_TUPLES", _WITH | {"tuple_items": _WITH["tuple_size"]}),
+        ("phipsi.backends.numpy_api._OF_TUPLES", _WITH | {"float_value": 0}),
         ("sys.implementation.name", "pypy"),
         ("sysconfig.get_config_var", {"Py_GIL_DISABLED": 1}.get),
     ],

@@ -207,6 +207,7 @@ def test_the_script_identity_and_pick_offs_of_any_joint():
         ("φ^i", None, pp.InputError, "expected one of the exponents"),
         ("M^-1 (T - C)", None, pp.SpaceError, r"the mass matrix is Mass, its inverse Mass\^-1"),
         (r"J M^{-1} J^*", None, pp.SpaceError, "the mass matrix is Mass"),
+        ("(M)^{-1} T", None, pp.SpaceError, "the mass matrix is Mass"),
         ("inv(M) T", None, pp.SpaceError, "the mass matrix is Mass"),
         (r"M\ddot\theta + C", None, pp.SpaceError, "the mass matrix is Mass"),
         ("M(q) beta_dot", None, pp.SpaceError, "the mass matrix is Mass"),

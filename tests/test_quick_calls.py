@@ -230,6 +230,49 @@ def test_points_made_by_hand_that_are_nowhere_are_refused(robot, position):
         pp.jacobian(robot, q, pp.Point(tip, position))
 
 
+def test_bodies_may_have_any_name():
+    """Wrenches on every body are found apart from those at a point, whatever that is called."""
+    names, builder = ("every body", "everywhere", "nowhere"), pp.ModelBuilder("named")
+    for name, carrier in zip(names, ("world", *names), strict=False):
+        joint = pp.joints.Revolute((1.0, 0.0, 0.0))
+        builder.add_body(name, carrier, joint, mass=1.0, inertia=(0.2, 0.2, 0.3))
+    robot = builder.build()
+    rows, (q, v, w) = np.arange(18.0).reshape(3, 6), np.full((3, 3), 0.1)
+    right = [
+        [pp.forward_dynamics(robot, q, v, w, x, backend="numpy") for x in ({name: rows[1]}, rows)]
+        for name in names
+    ]
+    for _ in range(3):
+        for name, (at_one, everywhere) in zip(names, right, strict=True):
+            found = pp.forward_dynamics(robot, q, v, w, {name: rows[1]})
+            np.testing.assert_allclose(found, at_one, rtol=1e-12)
+            found = pp.forward_dynamics(robot, q, v, w, rows)
+            np.testing.assert_allclose(found, everywhere, rtol=1e-12)
+
+
+@pytest.mark.parametrize("names", [np.str_, lambda x: np.array([x]), lambda x: (np.str_(x),)])
+def test_names_from_arrays_are_names(robot, names, monkeypatch):
+    q, v, w = state(robot)
+    tip = robot.bodies[-1].name
+    right = pp.jacobian(robot, q, tip)
+    np.testing.assert_array_equal(pp.jacobian(robot, q, names(tip)), right)
+    push = pp.forward_dynamics(robot, q, v, w, {tip: np.ones(6)})
+    monkeypatch.setattr(evaluate, "_evaluate", None)  # found from now on
+    np.testing.assert_array_equal(pp.jacobian(robot, q, names(tip)), right)
+    found = pp.forward_dynamics(robot, q, v, w, {np.str_(tip): np.ones(6)})
+    np.testing.assert_array_equal(found, push)
+
+
+@pytest.mark.parametrize("position", [(True, False, True), (1.0, 2.0, "3"), (10**400, 0, 0)])
+def test_what_is_no_position_is_refused_however_often_a_frame_was_passed(robot, position):
+    q, *_ = state(robot)
+    for frame in robot.frames[-1].name, robot.bodies[-1].name:
+        pp.jacobian(robot, q, frame)
+        for _ in range(2):
+            with pytest.raises(pp.InputError, match="position"):
+                pp.jacobian(robot, q, pp.Point(frame, position))
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_short_vectors_may_be_tuples(dtype):
     """They go to machine code as they are, in either precision, and give the same bits."""

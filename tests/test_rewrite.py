@@ -21,6 +21,7 @@ from phipsi.algebra.rewriting.opening import normal_form, open_up
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.walk import walk
 from phipsi.compile import make_program, rewrite_expressions
+from phipsi.lowering import conditions
 from phipsi.lowering import rewrite as rewriting
 from phipsi.lowering.conditions import Facts, facts_of, is_regular
 from phipsi.lowering.cost import cost_of, count_folded
@@ -566,12 +567,26 @@ def test_nothing_is_divided_by_that_the_typed_line_does_not_divide_by():
         assert guards_of(found, facts_of(model)) == guards_of(line, facts_of(model))
 
 
+def test_universal_joints_are_regular_by_less_than_they_are_in_any_state():
+    builder = pp.ModelBuilder("cross")
+    joint = pp.joints.Universal((1.0, 0.2, 0.0), (0.3, 1.0, -0.4))
+    solid = {"mass": 2.0, "com": (0.3, -0.1, 0.2), "inertia": (0.5, 0.3, 0.4)}
+    builder.add_body("cross", joint=joint, rotor_inertia=0.01, **solid)
+    cross = builder.build()
+    bound = conditions._least_inertia(cross.bodies[0], cross.joints[0])
+    states = np.linspace(-np.pi, np.pi, 60)
+    D = pp.mass_matrix(cross, np.stack([0.0 * states, states], axis=-1))
+    least = np.linalg.eigvalsh(D)[:, 0].min()
+    assert 0.3 * least < bound <= least
+
+
 def test_regular_machines():
     assert is_regular(pp.chain(4))
     assert is_regular(machines.MARKET["free_base_tree"]())
     assert not is_regular(without_mass())
     assert not is_regular(machines.MARKET["massless_intermediates"]())  # singular where they align
     assert not is_regular(machines.MARKET["one_body"]())  # at gimbal lock
+    assert is_regular(pp.examples.branching_tree())  # with a universal joint among others
     assert facts_of(pp.chain(2), ["gravity"]).regular
     assert not facts_of(pp.chain(2), ["link1.mass"]).regular
 

@@ -84,7 +84,7 @@ HINTS = [
 ]
 # The same, by what the error says; unless the letter is the user's.
 MISFITS = [
-    (r"^cannot compose M @ .*\n.* a vector of joint space", "M", _MASS),
+    (r"^cannot compose M(?:\.inv)? @ .*\n.* a vector of joint space", "M", _MASS),
     (r"\n  `M` maps body space.*; `.*` maps joint space to joint space", "M", _MASS),
     (r"\n  `.*` maps joint space to joint space; `M` maps body space", "M", _MASS),
     (

@@ -145,17 +145,19 @@ end:
   %t = call $numbers @llvm.fmuladd.$suffix($numbers %y, $numbers %y, $numbers %s.next)
   ret $numbers %t
 one:
-  %i = phi i64 [ 0, %entry ], [ %i.next, %one ]
-  %o = phi $numbers [ %sum, %entry ], [ %o.next, %one ]
+  %i = phi i64 [ 0, %entry ], [ %i.next, %one.more ]
+  %o = phi $numbers [ %sum, %entry ], [ %o.next, %one.more ]
+  %i.more = icmp ult i64 %i, %n
+  br i1 %i.more, label %one.more, label %done
+one.more:
   %i.at = getelementptr $real, ptr %first, i64 %i
   %number = load $real, ptr %i.at, align $bytes
   %z = insertelement $numbers zeroinitializer, $real %number, i64 0
   %o.next = call $numbers @llvm.fmuladd.$suffix($numbers %z, $numbers %z, $numbers %o)
   %i.next = add i64 %i, 1
-  %i.more = icmp ult i64 %i.next, %n
-  br i1 %i.more, label %one, label %done
+  br label %one
 done:
-  ret $numbers %o.next
+  ret $numbers %o
 }
 """
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe, straight_to
 from phipsi.model.model import Model
 from phipsi.operators import E, Jm, M, U, V, beta, phi
 
@@ -29,6 +29,7 @@ def _momentum(model: Model) -> Node:
     return MOMENTUM
 
 
+@straight_to(_kinetic)
 def kinetic_energy(
     model: Model,
     q: ArrayLike,
@@ -65,6 +66,7 @@ def kinetic_energy(
     return answer(model, _kinetic, (q, v), NOWHERE, backend, out, threads)
 
 
+@straight_to(_potential)
 def potential_energy(
     model: Model,
     q: ArrayLike,
@@ -99,6 +101,7 @@ def potential_energy(
     return answer(model, _potential, (q,), NOWHERE, backend, out, threads)
 
 
+@straight_to(_momentum)
 def momentum(
     model: Model,
     q: ArrayLike,

@@ -1,14 +1,16 @@
 """From a recipe to arrays, the same way for every function of this folder.
 
 A recipe makes the expression for a machine. The first answer compiles it; from then on the
-machine code that was made is found by the recipe alone, and called with the user's arrays.
+machine code that was made is found by the recipe alone, and called with the user's arrays:
+at once by `straight_to` and its like, which pass by the function that users call, or by
+`answer`, which that function calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property, partial, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,8 +30,10 @@ from phipsi.model.model import Model, Point
 from phipsi.model.tree import WORLD, WORLD_NAME
 
 NOWHERE = object()  # instead of points: the expression has none
-EVERY_BODY = "every body"  # instead of points: the origins of all bodies, a row of 6 for each
+EVERY_BODY = object()  # instead of points: the origins of all bodies, a row of 6 for each
 BY_BODY = ("velocities",)  # arguments that always have a row for each body
+
+Public = TypeVar("Public", bound=Callable[..., Any])  # a function that users call
 
 
 class Recipe:
@@ -71,6 +75,81 @@ def recipe(*names: str) -> Callable[[Callable[..., Any]], Recipe]:
     return lambda make: Recipe(make, names)
 
 
+# What goes wrong on the straight way: not compiled yet; no model; no machine code; no points.
+ASTRAY = AttributeError, IndexError, KeyError, TypeError
+
+
+def straight_to(recipe: Recipe) -> Callable[[Public], Public]:
+    """Calls of a public function go straight to the machine code of a recipe.
+
+    So they cost what calls of its compiled function do. The function itself is called where
+    there is no machine code yet, and where that refuses its arguments: by returning None,
+    before it has done anything.
+
+    Args:
+        recipe: what the function answers if it is called with no more than the machine, the
+            recipe's arguments under their own names, and perhaps `out`.
+    """
+
+    def decorate(function: Public) -> Public:
+        @wraps(function)
+        def call(model: Model, *arguments: Any, **named: Any) -> Any:
+            try:
+                result = model.functions[recipe](*arguments, **named)
+            except ASTRAY:
+                result = None
+            return function(model, *arguments, **named) if result is None else result
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def straight_to_points(recipe: Recipe) -> Callable[[Public], Public]:
+    """The same where the last argument, passed by place, is points."""
+
+    def decorate(function: Public) -> Public:
+        @wraps(function)
+        def call(model: Model, *arguments: Any, **named: Any) -> Any:
+            try:
+                points, entries = arguments[-1], model.functions[recipe]
+                entry = entries[points] if type(points) is str else entries.at(points)
+                result = entry(*arguments[:-1], **named)
+            except ASTRAY:
+                result = None
+            return function(model, *arguments, **named) if result is None else result
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def straight_to_loaded(recipe: Recipe) -> Callable[[Public], Public]:
+    """The same of a function that may be passed `external=` by name: a wrench at a point."""
+    loaded = recipe.loaded
+
+    def decorate(function: Public) -> Public:
+        @wraps(function)
+        def call(model: Model, *arguments: Any, **named: Any) -> Any:
+            try:
+                if "external" not in named:
+                    result = model.functions[recipe](*arguments, **named)
+                elif len(named) == 1 and type(named["external"]) is dict:
+                    ((point, wrench),) = named["external"].items()
+                    entries = model.functions[loaded]
+                    entry = entries[point] if type(point) is str else entries.at(point)
+                    result = entry(*arguments, wrench)
+                else:
+                    result = None
+            except (*ASTRAY, ValueError):  # another number of wrenches
+                result = None
+            return function(model, *arguments, **named) if result is None else result
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
 def answer(
     model: Model,
     recipe: Recipe,
@@ -99,7 +178,9 @@ def answer(
     try:
         key = recipe if backend is None and threads is None else _key(recipe, backend, threads)
         entry = model.functions[key]  # the interpreter has none
-        if points is not NOWHERE and entry is not None:
+        if points is EVERY_BODY:
+            entry = entry.everywhere
+        elif points is not NOWHERE and entry is not None:
             entry = entry[points] if type(points) is str else entry.at(points)
     except (AttributeError, KeyError, TypeError):  # not compiled yet; no model, backend, threads
         entry = None
@@ -162,7 +243,7 @@ def _evaluate(
         elif entry is not None:
             entries = model.functions.setdefault(key, PointEntries())
             if points is EVERY_BODY:
-                entries.tie(EVERY_BODY, partial(entry, function.positions_at(at)))
+                entries.everywhere = partial(entry, function.positions_at(at))
             else:
                 function.tie_points(entries, points, entry)
     return result
@@ -193,7 +274,9 @@ def _is_known(model: Model, key: Hashable, points: Any) -> bool:
     if points is NOWHERE:
         return key in model.functions
     known = model.functions.get(key)
-    return known is not None and known.at(points) is not None
+    if known is None:
+        return False
+    return (known.everywhere if points is EVERY_BODY else known.at(points)) is not None
 
 
 def _public_shape(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe, straight_to, straight_to_loaded
 from phipsi.dynamics.terms import External, answer_in, answer_loaded, surround, terms_of, vdot
 from phipsi.model.model import Model
 from phipsi.operators import E, H, Jm, M, S_q, gravity, phi
@@ -51,6 +51,7 @@ def _gravity(model: Model) -> Node:
     return GRAVITY
 
 
+@straight_to_loaded(_newton_euler)
 def inverse_dynamics(
     model: Model,
     q: ArrayLike,
@@ -110,6 +111,7 @@ def inverse_dynamics(
     return answer_in(model, around, _newton_euler, (q, v, vdot), backend, out, threads)
 
 
+@straight_to(_bias)
 def bias_force(
     model: Model,
     q: ArrayLike,
@@ -154,6 +156,7 @@ def bias_force(
     return answer_in(model, around, _bias, (q, v), backend, out, threads)
 
 
+@straight_to(_gravity)
 def gravity_force(
     model: Model,
     q: ArrayLike,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe, straight_to
 from phipsi.dynamics.terms import answer_in, surround, terms_of
 from phipsi.model.model import Model
 from phipsi.operators import pose
@@ -22,6 +22,7 @@ def _velocities(model: Model, *flags: bool) -> Node:
     return terms_of(*flags).V
 
 
+@straight_to(_poses)
 def body_poses(
     model: Model,
     q: ArrayLike,
@@ -56,6 +57,7 @@ def body_poses(
     return answer(model, _poses, (q,), NOWHERE, backend, out, threads)
 
 
+@straight_to(_velocities)
 def body_velocities(
     model: Model,
     q: ArrayLike,

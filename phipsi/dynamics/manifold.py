@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.backends.moves import DIFFERENCE, INTEGRATE
-from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe, straight_to
 from phipsi.function.move_function import MOVES
 from phipsi.model.model import Model
 
@@ -23,6 +23,7 @@ def _difference(model: Model) -> Callable[..., np.ndarray]:
     return difference
 
 
+@straight_to(_integrate)
 def integrate(
     model: Model,
     q: ArrayLike,
@@ -61,6 +62,7 @@ def integrate(
     return answer(model, _integrate, (q, dq), NOWHERE, backend, out, threads)
 
 
+@straight_to(_difference)
 def difference(
     model: Model,
     q0: ArrayLike,

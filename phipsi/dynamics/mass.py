@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import NOWHERE, answer, recipe
+from phipsi.dynamics.evaluate import NOWHERE, answer, recipe, straight_to
 from phipsi.dynamics.loops import check_open
 from phipsi.model.model import Model
 from phipsi.operators import Mass, S_q
@@ -29,6 +29,7 @@ def _mass_inverse(model: Model) -> Node:
     return MASS.inv if model.has_mimics else MASS_INVERSE
 
 
+@straight_to(_mass)
 def mass_matrix(
     model: Model,
     q: ArrayLike,
@@ -65,6 +66,7 @@ def mass_matrix(
     return answer(model, _mass, (q,), NOWHERE, backend, out, threads)
 
 
+@straight_to(_mass_inverse)
 def mass_matrix_inverse(
     model: Model,
     q: ArrayLike,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.algebra.node import Node
-from phipsi.dynamics.evaluate import answer, recipe
+from phipsi.dynamics.evaluate import answer, recipe, straight_to_points
 from phipsi.dynamics.loops import check_open
 from phipsi.dynamics.mass import MASS
 from phipsi.errors import SolveError
@@ -51,6 +51,7 @@ def _inertia(model: Model) -> Node:
     return (PROJECTED_COMPLIANCE if model.has_mimics else COMPLIANCE).inv
 
 
+@straight_to_points(_jacobian)
 def jacobian(
     model: Model,
     q: ArrayLike,
@@ -90,6 +91,7 @@ def jacobian(
     return answer(model, _jacobian, (q,), points, backend, out, threads)
 
 
+@straight_to_points(_bias_acceleration)
 def jacobian_dot_v(
     model: Model,
     q: ArrayLike,
@@ -130,6 +132,7 @@ def jacobian_dot_v(
     return answer(model, _bias_acceleration, (q, v), points, backend, out, threads)
 
 
+@straight_to_points(_compliance)
 def operational_compliance(
     model: Model,
     q: ArrayLike,
@@ -170,6 +173,7 @@ def operational_compliance(
     return answer(model, _compliance, (q,), points, backend, out, threads)
 
 
+@straight_to_points(_inertia)
 def operational_inertia(
     model: Model,
     q: ArrayLike,

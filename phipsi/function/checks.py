@@ -16,13 +16,17 @@ from phipsi.function.call import LANES, Options
 from phipsi.model.model import Model
 
 BACKENDS = ("llvm", "numpy")
+PEERS = ("pinocchio", "mujoco")  # packages with models of their own, which can be taken over
 DEFAULT = os.environ.get("PHIPSI_BACKEND", "llvm")
 
 
 def check_model(model: Model) -> None:
     """InputError for what is no machine."""
     if not isinstance(model, Model):
-        raise InputError(f"model: expected a Model, got {type(model).__name__}")
+        package, name = type(model).__module__.partition(".")[0], type(model).__name__
+        if package in PEERS:
+            name = f"{package}'s {name}; pp.from_{package}(model) takes it over"
+        raise InputError(f"model: expected a Model, got {name}")
 
 
 def check_backend(backend: str | None) -> str:

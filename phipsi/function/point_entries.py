@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from phipsi.backends.entry_code import SHORT
 from phipsi.model.inertia import HERE, Placement
 from phipsi.model.model import Model, Point
 
 FRAMES = 256  # choices of frames that are remembered
-FEW = 15  # numbers that an entry takes as a tuple
 ORIGIN = (0.0, 0.0, 0.0)
 SPACE = 3  # numbers of a position
 
@@ -42,8 +42,8 @@ class OnFrames:
         """The entry at points on these frames."""
         numbers: list[float] = []
         for point, placement in zip(points, self.placements, strict=True):
-            numbers += placement.locate(ORIGIN if isinstance(point, str) else point.position)
-        if len(numbers) == self.positions.size <= FEW:
+            numbers += located(placement, ORIGIN if isinstance(point, str) else point.position)
+        if len(numbers) == self.positions.size <= SHORT:
             return partial(self.call, tuple(numbers))
         positions = self.positions.copy()
         positions[self.first : self.first + len(numbers)] = numbers
@@ -55,11 +55,15 @@ class PointEntries(dict[str, Callable | None]):
 
     `entries[name]` is the one at the origin of a frame, `entries.at(points)` that at whatever a
     user may pass; both are None where a call must look at the points first.
+
+    Attributes:
+        everywhere: the entry at the origins of all bodies; None if that was not asked for yet.
     """
 
     def __init__(self) -> None:
         self._on_frames: dict[tuple[str, ...], OnFrames] = {}
-        self._on_frame: dict[str, tuple[Callable, Placement | None]] = {}  # of points alone
+        self._alone: dict[str, tuple[Callable, Placement | None]] = {}  # of points that are alone
+        self.everywhere: Callable | None = None
 
     def __missing__(self, points: Any) -> None:
         return None
@@ -69,12 +73,12 @@ class PointEntries(dict[str, Callable | None]):
         try:
             if type(points) is Point:
                 frame, position = points
-                known = self._on_frame.get(frame)
+                known = self._alone.get(frame)
                 if known is not None:
                     call, placement = known
-                    return partial(call, placement.locate(position) if placement else position)
+                    return partial(call, located(placement, position) if placement else position)
                 points = (points,)
-            elif type(points) is str:
+            elif isinstance(points, str):
                 return self[points]
             several = self._on_frames.get(frames_of(points))
             return None if several is None else several.at(points)
@@ -97,26 +101,32 @@ class PointEntries(dict[str, Callable | None]):
             self[frames[0]] = known.at(frames)
             if positions.size == SPACE:  # the expression names no others
                 placement = None if placements[0] == HERE else placements[0]
-                self._on_frame[frames[0]] = call, placement
-
-    def tie(self, key: str, entry: Callable) -> None:
-        """An entry for points that have a name of their own as a whole."""
-        self[key] = entry
+                self._alone[frames[0]] = call, placement
 
     def _drop(self, frames: tuple[str, ...]) -> None:
         self._on_frames.pop(frames, None)
         if len(frames) == 1:
             self.pop(frames[0], None)
-            self._on_frame.pop(frames[0], None)
+            self._alone.pop(frames[0], None)
+
+
+def located(placement: Placement, position: Sequence[float]) -> tuple[float, float, float]:
+    """A position on a frame as one on its body; TypeError for what must be looked at."""
+    x, y, z = position
+    if not (type(x) is type(y) is type(z) is float):
+        raise TypeError("no plain numbers")
+    return placement.locate((x, y, z))
 
 
 def frames_of(points: Any) -> tuple[str, ...]:
     """The frames that points are on; TypeError if they are none, or no list of them."""
-    if type(points) in (str, Point):
+    if isinstance(points, (str, Point)):
         points = (points,)
+    elif type(points) is np.ndarray and points.ndim == 1:  # of names
+        points = points.tolist()
     elif type(points) not in (list, tuple):
         raise TypeError("no points")
     try:
-        return tuple([x if type(x) is str else x.frame for x in points])
+        return tuple([x if isinstance(x, str) else x.frame for x in points])
     except AttributeError:
         raise TypeError("no points") from None

@@ -7,7 +7,8 @@ the cancelled line would hide it. So it is used on machines whose pivots cannot 
     D(k) >= H(k) M(k) H*(k) + Jm(k) > 0        since P >= M
 
 whatever the state. A machine with a body without mass, or with a joint whose speeds may become
-dependent, as at gimbal lock, computes its pivots, and looks at them.
+dependent, as at gimbal lock, or whose map it does not know in every state, computes its pivots,
+and looks at them.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _has_constant_map(joint: Joint) -> bool:
 def is_regular(model: Model) -> bool:
     """Whether H M H* + Jm > 0 at every joint, in every state, by more than roundoff."""
     moving = [(b, j) for b, j in zip(model.bodies, model.joints, strict=True) if j.kind.nv]
-    if not all(_has_constant_map(joint) for _, joint in moving):
+    if not all(_has_constant_map(x) or isinstance(x.kind, Universal) for _, x in moving):
         return False
     size = _largest_inertia(model)
     if not all(_is_possible(body, size) for body in model.bodies):
@@ -156,6 +157,10 @@ def _least_inertia(body: Body, joint: Joint) -> float:
     own = body.inertia
     M = np.array(spatial.spatial_inertia(own.mass, own.com, own.rotational), float)
     H_star = np.array(_map_of(joint))
+    if isinstance(joint.kind, Universal):
+        # H* turns with q[1], but the angle between its two axes stays: D is no smaller than this.
+        moments, directions = (np.linalg.eigvalsh(x)[0] for x in (M[:3, :3], H_star.T @ H_star))
+        return float(moments * directions + joint.reflected_inertia)
     D = H_star.T @ M @ H_star + joint.reflected_inertia * np.eye(joint.kind.nv)
     return float(np.linalg.eigvalsh(D)[0])
 

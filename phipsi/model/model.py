@@ -149,8 +149,7 @@ class _Point(NamedTuple):
 class Point(_Point):
     """A point fixed on a body or frame, by name; see `point`.
 
-    A tuple: functions find what they know of a point by its hash, which costs next to nothing.
-    It equals no plain tuple.
+    A tuple, which is quickly made and taken apart. It equals no plain tuple.
 
     Args:
         frame: the name of the body or frame.

@@ -36,6 +36,7 @@ MOST_PLACES = 6  # at which one rule is tried one by one
 WORDS = 200  # of all expressions that were made, for each that may be looked at
 MUCH_DEARER = "expressions that are much dearer"
 TOO_LONG = "expressions too long to be multiplied out"
+TOO_DEEP = "expressions nested too deeply"
 MORE_WORDS = f"terms beyond the first {MOST_WORDS} of a sum"
 ENDLESS = "identities that apply again to what they make"
 MORE_PLACES = f"more than {MOST_PLACES} places for one identity"
@@ -164,6 +165,13 @@ class Search:
             self.told()
         if stage < SINGLE:
             self._push(stage + 1, found)
+        try:
+            self._look_beyond(found, stage)
+        except RecursionError:  # no user typed that
+            self.left_out.add(TOO_DEEP)
+
+    def _look_beyond(self, found: Found, stage: int) -> None:
+        """Take what the rules of a stage make of an expression."""
         passed = {key_of(x.node) for x in found.way}
         for step in self._rewritten_forms(found, stage):
             key = self._key(step)
