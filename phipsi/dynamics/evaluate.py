@@ -75,7 +75,7 @@ def recipe(*names: str) -> Callable[[Callable[..., Any]], Recipe]:
     return lambda make: Recipe(make, names)
 
 
-# What goes wrong on the straight way: not compiled yet; no model; no machine code; no points.
+# What goes wrong on the straight way: not compiled yet, no machine code; no model, no points.
 ASTRAY = AttributeError, IndexError, KeyError, TypeError
 
 
@@ -95,7 +95,8 @@ def straight_to(recipe: Recipe) -> Callable[[Public], Public]:
         @wraps(function)
         def call(model: Model, *arguments: Any, **named: Any) -> Any:
             try:
-                result = model.functions[recipe](*arguments, **named)
+                entry = model.functions[recipe]
+                result = entry(*arguments, **named) if named else entry(*arguments)
             except ASTRAY:
                 result = None
             return function(model, *arguments, **named) if result is None else result
@@ -113,8 +114,11 @@ def straight_to_points(recipe: Recipe) -> Callable[[Public], Public]:
         def call(model: Model, *arguments: Any, **named: Any) -> Any:
             try:
                 points, entries = arguments[-1], model.functions[recipe]
-                entry = entries[points] if type(points) is str else entries.at(points)
-                result = entry(*arguments[:-1], **named)
+                entry, at = entries[points] if type(points) is str else entries.at(points)
+                if len(arguments) == 2 and not named:  # the usual call, without new tuples
+                    result = entry(at, arguments[0])
+                else:
+                    result = entry(at, *arguments[:-1], **named)
             except ASTRAY:
                 result = None
             return function(model, *arguments, **named) if result is None else result
@@ -125,23 +129,33 @@ def straight_to_points(recipe: Recipe) -> Callable[[Public], Public]:
 
 
 def straight_to_loaded(recipe: Recipe) -> Callable[[Public], Public]:
-    """The same of a function that may be passed `external=` by name: a wrench at a point."""
+    """The same of a function of three arrays that may be passed `external` behind them.
+
+    A wrench at a point and wrenches on every body go straight, too.
+    """
     loaded = recipe.loaded
 
     def decorate(function: Public) -> Public:
         @wraps(function)
         def call(model: Model, *arguments: Any, **named: Any) -> Any:
             try:
-                if "external" not in named:
-                    result = model.functions[recipe](*arguments, **named)
-                elif len(named) == 1 and type(named["external"]) is dict:
-                    ((point, wrench),) = named["external"].items()
-                    entries = model.functions[loaded]
-                    entry = entries[point] if type(point) is str else entries.at(point)
-                    result = entry(*arguments, wrench)
+                if len(arguments) == 4 and not named:
+                    q, v, w, external = arguments
+                elif len(named) == 1 and "external" in named:
+                    (q, v, w), external = arguments, named["external"]
                 else:
-                    result = None
-            except (*ASTRAY, ValueError):  # another number of wrenches
+                    external = None
+                if external is None:
+                    entry = model.functions[recipe]
+                    result = entry(*arguments, **named) if named else entry(*arguments)
+                elif type(external) is dict:
+                    ((point, wrench),) = external.items()
+                    entries = model.functions[loaded]
+                    entry, at = entries[point] if type(point) is str else entries.at(point)
+                    result = entry(at, q, v, w, wrench)
+                else:
+                    result = model.functions[loaded].everywhere(q, v, w, external)
+            except (*ASTRAY, ValueError):  # other numbers of arguments or of wrenches
                 result = None
             return function(model, *arguments, **named) if result is None else result
 
@@ -175,17 +189,19 @@ def answer(
         wrenches: the user's, at the points; they are looked at where machine code refuses
             the array that was made of them.
     """
+    given = arrays
     try:
         key = recipe if backend is None and threads is None else _key(recipe, backend, threads)
         entry = model.functions[key]  # the interpreter has none
         if points is EVERY_BODY:
             entry = entry.everywhere
-        elif points is not NOWHERE and entry is not None:
-            entry = entry[points] if type(points) is str else entry.at(points)
-    except (AttributeError, KeyError, TypeError):  # not compiled yet; no model, backend, threads
+        elif points is not NOWHERE:
+            entry, at = entry.at(points)
+            given = at, *arrays
+    except ASTRAY:
         entry = None
     if entry is not None:
-        result = entry(*arrays) if out is None else entry(*arrays, out=out)
+        result = entry(*given) if out is None else entry(*given, out=out)
         if result is not None:
             return result
     return _evaluate(model, recipe, arrays, points, backend, out, threads, wrenches)

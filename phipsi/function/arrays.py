@@ -119,22 +119,24 @@ class ArrayFunction(ABC):
         """
         quick = self._quick
         if quick is not None:
-            result = quick(*arguments, **named)
+            result = quick(*arguments, **named) if named else quick(*arguments)
             if result is not None:
                 return result
         elif "points" in named:
             points = named.pop("points")
-            quick = self._quick_at.at(points)
-            if quick is not None:
-                result = quick(*arguments, **named) if named else quick(*arguments)
+            found = self._quick_at.at(points)
+            if found is not None:
+                quick, at = found
+                result = quick(at, *arguments, **named)
                 if result is not None:
                     return result
             named["points"] = points
         elif len(arguments) > self._point_place > 0:
             place = self._point_place
-            quick = self._quick_at.at(arguments[place])
-            if quick is not None:
-                result = quick(*arguments[:place], *arguments[place + 1 :], **named)
+            found = self._quick_at.at(arguments[place])
+            if found is not None:
+                quick, at = found
+                result = quick(at, *arguments[:place], *arguments[place + 1 :], **named)
                 if result is not None:
                     return result
         return self._by_code(arguments, named)

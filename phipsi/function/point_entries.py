@@ -1,14 +1,14 @@
 """Entries of machine code by the points that a call names.
 
 Only the bodies that points are on are compiled in; where they are on them is an argument as
-others are, put in at every call: points that move cost what others do.
+others are, put in at every call: points that move cost what others do. So what is found for
+points is an entry with its first argument, the positions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from phipsi.model.model import Model, Point
 FRAMES = 256  # choices of frames that are remembered
 ORIGIN = (0.0, 0.0, 0.0)
 SPACE = 3  # numbers of a position
+
+Found = tuple[Callable, Any]  # an entry, and positions, which it takes first
 
 
 @dataclass(frozen=True)
@@ -38,23 +40,24 @@ class OnFrames:
     first: int
     placements: tuple[Placement, ...]
 
-    def at(self, points: Sequence[Point | str]) -> Callable:
-        """The entry at points on these frames."""
+    def at(self, points: Sequence[Point | str]) -> Found:
+        """The entry, and where points on these frames are."""
         numbers: list[float] = []
         for point, placement in zip(points, self.placements, strict=True):
             numbers += located(placement, ORIGIN if isinstance(point, str) else point.position)
         if len(numbers) == self.positions.size <= SHORT:
-            return partial(self.call, tuple(numbers))
+            return self.call, tuple(numbers)
         positions = self.positions.copy()
         positions[self.first : self.first + len(numbers)] = numbers
-        return partial(self.call, positions)
+        return self.call, positions
 
 
-class PointEntries(dict[str, Callable | None]):
+class PointEntries(dict[str, Found]):
     """Entries of one function on one machine.
 
-    `entries[name]` is the one at the origin of a frame, `entries.at(points)` that at whatever a
-    user may pass; both are None where a call must look at the points first.
+    `entries[name]` is the one for the origin of a frame, `entries.at(points)` that for whatever a
+    user may pass: an entry and its first argument. Where a call must look at the points first,
+    there is no such name, and None at such points.
 
     Attributes:
         everywhere: the entry at the origins of all bodies; None if that was not asked for yet.
@@ -65,21 +68,18 @@ class PointEntries(dict[str, Callable | None]):
         self._alone: dict[str, tuple[Callable, Placement | None]] = {}  # of points that are alone
         self.everywhere: Callable | None = None
 
-    def __missing__(self, points: Any) -> None:
-        return None
-
-    def at(self, points: Any) -> Callable | None:
-        """The entry at these points; None if a call must look at them first."""
+    def at(self, points: Any) -> Found | None:
+        """The entry and where these points are; None if a call must look at them first."""
         try:
             if type(points) is Point:
                 frame, position = points
                 known = self._alone.get(frame)
                 if known is not None:
                     call, placement = known
-                    return partial(call, located(placement, position) if placement else position)
+                    return call, located(placement, position) if placement else position
                 points = (points,)
             elif isinstance(points, str):
-                return self[points]
+                return self.get(points)
             several = self._on_frames.get(frames_of(points))
             return None if several is None else several.at(points)
         except (TypeError, ValueError):  # no points, or positions that are none
