@@ -27,9 +27,9 @@ from test_trace import job_of
 
 import phipsi as pp
 from phipsi.backends.entry import ROOM, Callers
-from phipsi.backends.entry_code import SHORT
 from phipsi.backends.gufunc import make_gufunc
 from phipsi.backends.llvm import Target, compile_module
+from phipsi.backends.real import LONGEST_TUPLE
 from phipsi.compile import make_code
 from phipsi.operators import C, Mass, T
 
@@ -134,8 +134,8 @@ def test_what_is_no_vector_may_not_be_a_tuple(shape):
 
 
 def test_long_vectors_may_not_be_tuples():
-    entry = entry_of(plan_of(outer, ((SHORT + 1,), (3,)), ((SHORT + 1, 3),), 4))
-    x, y = np.arange(SHORT + 1.0), np.ones(3)
+    entry = entry_of(plan_of(outer, ((LONGEST_TUPLE + 1,), (3,)), ((LONGEST_TUPLE + 1, 3),), 4))
+    x, y = np.arange(LONGEST_TUPLE + 1.0), np.ones(3)
     assert entry(x, y) is not None
     assert entry(tuple(x.tolist()), y) is None
 

@@ -61,13 +61,13 @@ def make_entry(
 
     It returns a new array, a number for an output of shape () of one state, a tuple for several
     outputs; or `out`, filled. It returns None if an argument is not exactly an aligned,
-    C-contiguous `numpy.ndarray` of such numbers of the given shape, or of that shape for each of
-    as many states as the others, nor, for a vector of at most `SHORT` numbers, a tuple of floats;
-    if arguments are missing, too many, or unknown; if one that is ignored is not None; if `out`
-    does not fit, or shares memory with something; if the sum of squares of all inputs of a state
-    is not below the bound that the driver has for it, where some may count twice; if the kernel
-    complains, be it of states of another thread meanwhile. It has done nothing then, but in the
-    last case may have written to `out`. It raises MemoryError only.
+    C-contiguous `numpy.ndarray` of such numbers of the given shape, or of that shape for each of as
+    many states as the others, nor, for a vector of at most `LONGEST_TUPLE` numbers, a tuple of
+    floats; if arguments are missing, too many, or unknown; if one that is ignored is not None; if
+    `out` does not fit, or shares memory with something; if the sum of squares of all inputs of a
+    state is not below the bound that the driver has for it, where some may count twice; if the
+    kernel complains, be it of states of another thread meanwhile. It has done nothing then, but in
+    the last case may have written to `out`. It raises MemoryError only.
 
     Args:
         plan: what the driver is told of the function.

@@ -28,12 +28,11 @@ from phipsi.backends import numpy_api
 from phipsi.backends.driver import ARGUMENTS
 from phipsi.backends.llvm import Code, Target, compile_module
 from phipsi.backends.numpy_api import load
-from phipsi.backends.real import REALS
+from phipsi.backends.real import LONGEST_TUPLE, REALS
 from phipsi.backends.tiles import bound
 
 FOUR = 4  # numbers that are watched at once
 RANKS = 4  # dimensions that an argument of one state has at most
-SHORT = 16  # numbers of a vector that may be a tuple
 LEADS = 8  # dimensions of a batch
 
 
@@ -56,7 +55,7 @@ def entry_text(real: str) -> str:
         slots=ARGUMENTS + 2,
         ranks=RANKS,
         dimensions=RANKS + LEADS,
-        short=SHORT,
+        short=LONGEST_TUPLE,
         rounded="%number" if real == "double" else "%rounded",
         round="" if real == "double" else "%rounded = fptrunc double %number to float",
         real=real,

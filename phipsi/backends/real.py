@@ -12,6 +12,8 @@ import numpy as np
 from phipsi.errors import BackendError
 from phipsi.scalars import HUGE
 
+LONGEST_TUPLE = 16  # numbers of a vector that is not an array, but a tuple of floats
+
 
 @dataclass(frozen=True)
 class Real:

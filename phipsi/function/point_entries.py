@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phipsi.backends.entry_code import SHORT
+from phipsi.backends.real import LONGEST_TUPLE
 from phipsi.model.inertia import HERE, Placement
 from phipsi.model.model import Model, Point
 
@@ -45,7 +45,7 @@ class OnFrames:
         numbers: list[float] = []
         for point, placement in zip(points, self.placements, strict=True):
             numbers += located(placement, ORIGIN if isinstance(point, str) else point.position)
-        if len(numbers) == self.positions.size <= SHORT:
+        if len(numbers) == self.positions.size <= LONGEST_TUPLE:
             return self.call, tuple(numbers)
         positions = self.positions.copy()
         positions[self.first : self.first + len(numbers)] = numbers
