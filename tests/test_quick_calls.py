@@ -230,6 +230,22 @@ def test_points_made_by_hand_that_are_nowhere_are_refused(robot, position):
         pp.jacobian(robot, q, pp.Point(tip, position))
 
 
+def test_wrong_calls_stay_wrong_however_often_right_ones_were_made(robot):
+    """What Python itself refuses of a function is not for its machine code to take."""
+    (q, v, w), tip = state(robot), robot.bodies[-1].name
+    pp.jacobian(robot, q, tip), pp.jacobian_dot_v(robot, q, v, tip), pp.mass_matrix(robot, q)
+    for wrong in (
+        lambda: pp.jacobian(robot, tip, q=q),
+        lambda: pp.jacobian_dot_v(robot, q, tip, v=v),
+        lambda: pp.jacobian_dot_v(robot, q, tip),
+        lambda: pp.mass_matrix(robot, q, v=None),
+        lambda: pp.mass_matrix(robot, q, x0=q),
+        lambda: pp.forward_dynamics(robot, q, v, w, vdot=w),
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+
+
 def test_bodies_may_have_any_name():
     """Wrenches on every body are found apart from those at a point, whatever that is called."""
     names, builder = ("every body", "everywhere", "nowhere"), pp.ModelBuilder("named")

@@ -79,6 +79,9 @@ def recipe(*names: str) -> Callable[[Callable[..., Any]], Recipe]:
 ASTRAY = AttributeError, IndexError, KeyError, TypeError
 
 
+# Each of the next three is written out: one call more would cost as much as they spare.
+
+
 def straight_to(recipe: Recipe) -> Callable[[Public], Public]:
     """Calls of a public function go straight to the machine code of a recipe.
 
@@ -107,7 +110,8 @@ def straight_to(recipe: Recipe) -> Callable[[Public], Public]:
 
 
 def straight_to_points(recipe: Recipe) -> Callable[[Public], Public]:
-    """The same where the last argument, passed by place, is points."""
+    """The same where the last argument is points; all by place, but `out`."""
+    count = len(recipe.names) + 1
 
     def decorate(function: Public) -> Public:
         @wraps(function)
@@ -115,10 +119,12 @@ def straight_to_points(recipe: Recipe) -> Callable[[Public], Public]:
             try:
                 points, entries = arguments[-1], model.functions[recipe]
                 entry, at = entries[points] if type(points) is str else entries.at(points)
-                if len(arguments) == 2 and not named:  # the usual call, without new tuples
+                if len(arguments) == 2 == count and not named:  # as usual, without new tuples
                     result = entry(at, arguments[0])
-                else:
+                elif len(arguments) == count:  # else points may stand in another's place
                     result = entry(at, *arguments[:-1], **named)
+                else:
+                    result = None
             except ASTRAY:
                 result = None
             return function(model, *arguments, **named) if result is None else result
