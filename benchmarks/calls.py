@@ -18,7 +18,7 @@ from phipsi.cli.timing import interleave
 
 from .bar import Bar
 from .contender import CALL, TOLERANCE, DisagreementError, relative_error
-from .functions import FASTER, LONG, MANY, ROBOTS, SHORT
+from .functions import FASTER, LONG, ROBOTS, SHORT
 from .pinocchio_peer import machine_of, states_of
 from .plan import CALLS, Plan
 from .robots import FILES, Robot
@@ -30,12 +30,10 @@ PLACES = 1024  # positions that points go through
 PLAIN = "the plain call"
 
 TEXT = f"""\
-Microseconds per call at best, of one state where no batch is named, and how many times as long \
-the call beside it took: \
+Microseconds per call at best, of one state, and how many times as long the call beside it took: \
 Pinocchio's where it has one, else {PLAIN}, ours with new results and all arguments by place. A \
 point that moves is at another of {PLACES:,} positions at every call. `jvp` and `vjp` are those of \
-forward dynamics. Batches of matrices go into the same array at every call, which may stay in the \
-caches; Pinocchio's calls overwrite one matrix. NumPy draws our configurations.
+forward dynamics. NumPy draws our configurations.
 """
 
 Run = Callable[[], Any]
@@ -156,23 +154,6 @@ def _random(robot: Robot) -> tuple[Run, Run]:
     return partial(robot.model.random, rng), partial(pin.randomConfiguration, peer)
 
 
-def _again(robot: Robot, function: Callable[..., Any], peer: Callable[..., Any]) -> tuple[Run, Run]:
-    """A batch of matrices into the same array at every call, beside as many calls of Pinocchio.
-
-    As in a loop of the user's, no other array of that size passes through the caches between two
-    calls; in the part `functions` new arrays and copies do. The answers are compared there.
-    """
-    many, machine = Robot(robot.name, MANY), machine_of(robot).model
-    data, theirs = machine.createData(), states_of(many)["q"]
-    nv = robot.model.nv
-
-    def beside() -> None:
-        for q in theirs:
-            peer(machine, data, q)
-
-    return partial(function, many.model, many.states["q"], out=np.empty((MANY, nv, nv))), beside
-
-
 def _neutral(robot: Robot) -> tuple[Run, Run]:
     return robot.model.neutral, partial(pin.neutral, machine_of(robot).model)
 
@@ -182,16 +163,6 @@ CASES = (
     Case("`forward_dynamics`, a wrench at a point that moves", _wrench, CALL, _read_vector, True),
     Case("`forward_dynamics`, `out=`", partial(_in_place, spread=1), PLAIN, _as_it_is),
     Case("`forward_dynamics`, strided `out=`", partial(_in_place, spread=2), PLAIN, _as_it_is),
-    Case(
-        f"`mass_matrix`, {MANY:,} states, `out=`, again and again",
-        partial(_again, function=pp.mass_matrix, peer=pin.crba),
-        f"{MANY:,} × {CALL}",
-    ),
-    Case(
-        f"`mass_matrix_inverse`, {MANY:,} states, `out=`, again and again",
-        partial(_again, function=pp.mass_matrix_inverse, peer=pin.computeMinverse),
-        f"{MANY:,} × {CALL}",
-    ),
     Case("`jvp`, by q alone", partial(_derivative, kind="jvp"), PLAIN, _as_it_is),
     Case("`vjp`, weight by name", partial(_derivative, kind="vjp"), PLAIN, _as_it_is),
     Case("`model.neutral`", _neutral, CALL, has_bar=True),

@@ -60,6 +60,10 @@ one, else its calls from Python one after the other (the first {LOOP}). In paren
 times as long as the function of `pp` it took. `{COPY}`: how many times as long as copying an \
 array of the size of the results the function takes with `{IN_PLACE}`.
 
+A batch of mass matrices, or of their inverses, is an array of them: each of Pinocchio's is copied \
+into one. Their bars are measured by the function with `{IN_PLACE}` and Pinocchio alone in turn: \
+other arrays of 20 MB between the two would empty the caches of the one that writes as much.
+
 Pinocchio's calls leave poses, velocities and accelerations in its data; reading them is not \
 timed. Three are near, not the same: its momentum is about the mass centre, its accelerations of \
 bodies feel gravity, its potential energy leaves out links that are welded to the world. The \
@@ -98,9 +102,9 @@ class Row:
         peer: Pinocchio's.
         how: what tells two rows of one function apart.
         faster: than Pinocchio's batch, at least; None where copying is the bar.
-        in_place: whether its batch stands beside Pinocchio's with `out=`: where results are
-            matrices, the memory of new ones takes longer than what is computed, and Pinocchio
-            has room for its own.
+        in_place: whether its batch, with `out=`, stands beside one that Pinocchio leaves in an
+            array, too: where results are matrices, their bytes take as long as what is computed,
+            and its calls by themselves overwrite one matrix.
         is_compared: whether its answers are arrays, the same at every call.
         options: passed by name.
     """
@@ -480,7 +484,8 @@ class Found:
         many_ratios: the same of batches.
         bound: how many times as long as the bound function Pinocchio's call took.
         copied: how many times as long as copying its results the function takes with `out=`.
-        beside_in_place: how many times as long as the function with `out=` Pinocchio's batch took.
+        beside_in_place: how many times as long as the function with `out=` Pinocchio's batch took,
+            these two alone in turn.
     """
 
     robot: str
@@ -545,13 +550,21 @@ def batch_runs(question: Question) -> tuple[dict[str, Callable[[], Any]], dict[s
         runs[BATCH], work[BATCH] = batch, count
     elif row.peer is not None:
         calls = question.calls()
-
-        def run() -> None:
-            for call in calls:
-                call()
-
-        runs[CALL], work[CALL] = run, len(calls)
+        runs[CALL], work[CALL] = partial(_run_all, calls), len(calls)
+        if row.in_place:
+            room = np.zeros((len(calls), *calls[0]().shape))
+            runs[CALL] = partial(_keep_all, calls, room)
     return runs, work
+
+
+def _run_all(calls: Sequence[Callable[[], Any]]) -> None:
+    for call in calls:
+        call()
+
+
+def _keep_all(calls: Sequence[Callable[[], np.ndarray]], room: np.ndarray) -> None:
+    for call, place in zip(calls, room, strict=True):
+        np.copyto(place, call())
 
 
 def check_answers(question: Question) -> None:
@@ -585,7 +598,11 @@ def measure_function(question: Question, seconds: float) -> Found:
     several, work = batch_runs(question)
     many = interleave(several, work, seconds=seconds)
     peer = BATCH if BATCH in several else CALL
-    is_beside = peer in several and IN_PLACE in several
+    alone = None
+    if question.row.in_place:  # copies of many bytes between the two would empty the caches of one
+        pair = IN_PLACE, peer
+        two, their_work = ({name: x[name] for name in pair} for x in (several, work))
+        alone = interleave(two, their_work, seconds=seconds).ratio(peer, IN_PLACE)
     return Found(
         question.robot.name,
         question.row.name,
@@ -595,7 +612,7 @@ def measure_function(question: Question, seconds: float) -> Found:
         {name: many.ratio(name, CHECKED) for name in several},
         bound=one.ratio(CALL, BOUND) if CALL in runs and BOUND in runs else None,
         copied=many.ratio(IN_PLACE, COPY) if COPY in several else None,
-        beside_in_place=many.ratio(peer, IN_PLACE) if is_beside else None,
+        beside_in_place=alone,
     )
 
 

@@ -57,11 +57,13 @@ def test_all_contenders_answer_and_stand_in_the_table(row, monkeypatch):
 
     monkeypatch.setattr(functions, "interleave", clock)
     found = functions.measure_function(Question(PANDA, row), 0.0)
-    one, many = (set(x.work) for x in clocks)
+    one, many, *pair = (set(x.work) for x in clocks)
     peer = {CALL} if row.peer else set()
     assert one == {CHECKED} | peer | ({OURS, BOUND} if row.formula else set())
     batch = {BATCH} if row.peer and row.peer.batch else peer
     assert many == {CHECKED} | batch | ({IN_PLACE, COPY} if row.takes_out else set())
+    assert pair == ([{IN_PLACE, CALL}] if row.in_place else [])
+    assert (found.beside_in_place is not None) == row.in_place
     assert set(clocks[1].work.values()) == {PANDA.count}
     if row.formula:
         assert found.adds == pytest.approx(0.5e6)
@@ -70,6 +72,16 @@ def test_all_contenders_answer_and_stand_in_the_table(row, monkeypatch):
     line = functions.function_table([found]).splitlines()[-1]
     assert line.startswith(f"| Panda, {row.name} ")
     assert functions.line_of_function(found).startswith(f"Panda, {row.name}: ")
+
+
+@pytest.mark.parametrize("function", [pp.mass_matrix, pp.mass_matrix_inverse])
+def test_a_batch_of_matrices_of_pinocchio_is_kept_as_ours_is(function):
+    question = Question(PANDA, next(x for x in ROWS if x.function is function))
+    run = functions.batch_runs(question)[0][CALL]
+    run()
+    calls, room = run.args
+    np.testing.assert_array_equal(room, [call() for call in calls])
+    np.testing.assert_allclose(room, function(PANDA.model, PANDA.states["q"]), atol=1e-9)
 
 
 def test_every_function_is_measured_on_every_robot(monkeypatch):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from string import Template
 
 from phipsi.backends.real import REALS
-from phipsi.backends.transpose import ANY, BESIDE, LONG, LONG_PART, SHORT, movers
+from phipsi.backends.transpose import ANY, BESIDE, LARGE, LONG, LONG_LARGE, LONG_PART, SHORT, movers
 from phipsi.backends.views import view_fields
 from phipsi.backends.write import Width
 
@@ -115,7 +115,9 @@ def tile_functions(lanes: int, real: str = "double") -> str:
         entry=width.bytes,
         bound=bound(real),
         short=SHORT,
+        large=LARGE,
         long=LONG,
+        long_large=LONG_LARGE,
         beside=BESIDE,
         long_part=LONG_PART,
         any=ANY,
@@ -170,11 +172,12 @@ _DO = Template("""
   %$k.next = getelementptr %job, ptr %$k, i64 1
 """)
 
-# Writes the jobs of a view, one for each row, and returns where the next job goes. The table lists
-# the movers that pack, or those that unpack. Rows whose entries are spread begin where the tile
-# does: it is the list of their places that goes on.
+# Writes the jobs of a view of so many states, one for each row, and returns where the next job
+# goes. The table lists the movers that pack, or those that unpack. Rows whose entries are spread
+# begin where the tile does: it is the list of their places that goes on.
 _ENLIST = """
-define internal ptr @enlist(ptr %view, ptr %tile, ptr %movers, ptr %jobs, ptr %spread) #0 {
+define internal ptr @enlist(ptr %view, i64 %states, ptr %tile, ptr %movers, ptr %jobs,
+                            ptr %spread) #0 {
 entry:
 $view
   %is_plain = icmp eq ptr %spread, null
@@ -186,7 +189,10 @@ $view
   %is_dense = icmp eq i64 %step, $size
   %is_beside = icmp eq i64 %stride, $size
   %is_short = icmp ule i64 %columns, $short
-  %dense = select i1 %is_short, i64 %columns, i64 $long
+  %bytes = mul i64 %states, %stride
+  %is_large = icmp ugt i64 %bytes, $large
+  %long = select i1 %is_large, i64 $long_large, i64 $long
+  %dense = select i1 %is_short, i64 %columns, i64 %long
   %apart = select i1 %is_dense, i64 %dense, i64 $any
   %whole = select i1 %is_beside, i64 $beside, i64 %apart
   %by_one = select i1 %is_short, i64 $any, i64 $long_part
@@ -226,7 +232,8 @@ done:
 # The jobs of a call. Inputs that are the same for all states are packed here, once for each set of
 # tiles: the sum of their squares is returned.
 _PREPARE = """
-define internal $number @prepare(ptr %plan, ptr %workspace, ptr %views) #0 {
+define internal $number @prepare(ptr %plan, ptr %workspace, ptr %views,
+                                 i64 %states) #0 {
 entry:
   %p = load %plan, ptr %plan, align 8
   %nin = extractvalue %plan %p, 7
@@ -248,7 +255,8 @@ input:
   %i.view = getelementptr %view, ptr %views, i64 %i
   %i.tile.at = getelementptr ptr, ptr %tiles, i64 %i
   %i.tile = load ptr, ptr %i.tile.at, align 8
-  %i.end = call ptr @enlist(ptr %i.view, ptr %i.tile, ptr @pack, ptr %i.jobs, ptr null)
+  %i.end = call ptr @enlist(ptr %i.view, i64 %states, ptr %i.tile, ptr @pack, ptr %i.jobs,
+                            ptr null)
   %i.stride.at = getelementptr %view, ptr %i.view, i64 0, i32 1
   %i.stride = load i64, ptr %i.stride.at, align 8
   %i.moves = icmp ne i64 %i.stride, 0
@@ -284,8 +292,8 @@ output:
   %o.tile = load ptr, ptr %o.tile.at, align 8
   %o.spread.at = getelementptr %shape, ptr %shapes, i64 %o, i32 4
   %o.spread = load ptr, ptr %o.spread.at, align 8
-  %o.jobs.next = call ptr @enlist(ptr %o.view, ptr %o.tile, ptr @unpack, ptr %o.jobs,
-                                  ptr %o.spread)
+  %o.jobs.next = call ptr @enlist(ptr %o.view, i64 %states, ptr %o.tile, ptr @unpack,
+                                  ptr %o.jobs, ptr %o.spread)
   %o.next = add i64 %o, 1
   %o.more = icmp ult i64 %o.next, %count
   br i1 %o.more, label %output, label %done
@@ -308,7 +316,7 @@ entry:
   %nin = extractvalue %plan %p, 7
   %nout = extractvalue %plan %p, 8
   %count = add i64 %nin, %nout
-  %still = call $number @prepare(ptr %plan, ptr %workspace, ptr %views)
+  %still = call $number @prepare(ptr %plan, ptr %workspace, ptr %views, i64 %states)
   %w = load %workspace, ptr %workspace, align 8
   %work = extractvalue %workspace %w, 1
   %jobs = extractvalue %workspace %w, 2
