@@ -119,8 +119,10 @@ def straight_to_points(recipe: Recipe) -> Callable[[Public], Public]:
             try:
                 points, entries = arguments[-1], model.functions[recipe]
                 entry, at = entries[points] if type(points) is str else entries.at(points)
-                if len(arguments) == 2 == count and not named:  # as usual, without new tuples
+                if len(arguments) == 2 == count and not named:  # without new tuples, as the next
                     result = entry(at, arguments[0])
+                elif len(arguments) == 3 == count and not named:
+                    result = entry(at, arguments[0], arguments[1])
                 elif len(arguments) == count:  # else points may stand in another's place
                     result = entry(at, *arguments[:-1], **named)
                 else:

@@ -44,7 +44,7 @@ class OnFrames:
         """The entry, and where points on these frames are."""
         numbers: list[float] = []
         for point, placement in zip(points, self.placements, strict=True):
-            numbers += located(placement, ORIGIN if isinstance(point, str) else point.position)
+            numbers += _located(placement, ORIGIN if isinstance(point, str) else point.position)
         if len(numbers) == self.positions.size <= LONGEST_TUPLE:
             return self.call, tuple(numbers)
         positions = self.positions.copy()
@@ -65,18 +65,22 @@ class PointEntries(dict[str, Found]):
 
     def __init__(self) -> None:
         self._on_frames: dict[tuple[str, ...], OnFrames] = {}
-        self._alone: dict[str, tuple[Callable, Placement | None]] = {}  # of points that are alone
+        # Of points that are alone: on frames of bodies, and on others.
+        self._on_body: dict[str, Callable] = {}
+        self._placed: dict[str, tuple[Callable, Placement]] = {}
         self.everywhere: Callable | None = None
 
     def at(self, points: Any) -> Found | None:
         """The entry and where these points are; None if a call must look at them first."""
         try:
             if type(points) is Point:
-                frame, position = points
-                known = self._alone.get(frame)
+                call = self._on_body.get(points.frame)
+                if call is not None:
+                    return call, points.position
+                known = self._placed.get(points.frame)
                 if known is not None:
                     call, placement = known
-                    return call, located(placement, position) if placement else position
+                    return call, _located(placement, points.position)
                 points = (points,)
             elif isinstance(points, str):
                 return self.get(points)
@@ -99,18 +103,22 @@ class PointEntries(dict[str, Found]):
         known = self._on_frames[frames] = OnFrames(call, positions, first, placements)
         if len(frames) == 1:
             self[frames[0]] = known.at(frames)
-            if positions.size == SPACE:  # the expression names no others
-                placement = None if placements[0] == HERE else placements[0]
-                self._alone[frames[0]] = call, placement
+            if positions.size != SPACE:  # the expression names others, too
+                return
+            if placements[0] == HERE:
+                self._on_body[frames[0]] = call
+            else:
+                self._placed[frames[0]] = call, placements[0]
 
     def _drop(self, frames: tuple[str, ...]) -> None:
         self._on_frames.pop(frames, None)
         if len(frames) == 1:
             self.pop(frames[0], None)
-            self._alone.pop(frames[0], None)
+            self._on_body.pop(frames[0], None)
+            self._placed.pop(frames[0], None)
 
 
-def located(placement: Placement, position: Sequence[float]) -> tuple[float, float, float]:
+def _located(placement: Placement, position: Sequence[float]) -> tuple[float, float, float]:
     """A position on a frame as one on its body; TypeError for what must be looked at."""
     x, y, z = position
     if not (type(x) is type(y) is type(z) is float):
