@@ -8,7 +8,7 @@ import pytest
 from machines import MARKET, random_state
 
 import phipsi as pp
-from phipsi.dynamics import evaluate, points
+from phipsi.dynamics import evaluate, forward, inverse, mass, points
 from phipsi.function import point_entries
 from phipsi.model import configuration
 from phipsi.operators import C, J, Mass, S_q, T, X, beta, operator, phi, vector
@@ -238,12 +238,73 @@ def test_wrong_calls_stay_wrong_however_often_right_ones_were_made(robot):
         lambda: pp.jacobian(robot, tip, q=q),
         lambda: pp.jacobian_dot_v(robot, q, tip, v=v),
         lambda: pp.jacobian_dot_v(robot, q, tip),
+        lambda: pp.jacobian(robot, tip, points=tip, q=q),
+        lambda: pp.jacobian(robot, q, tip, points=tip),
+        lambda: pp.jacobian_dot_v(robot, v, points=tip, q=q),
+        lambda: pp.forward_dynamics(robot, q, v, w, None, external=None),
         lambda: pp.mass_matrix(robot, q, v=None),
         lambda: pp.mass_matrix(robot, q, x0=q),
         lambda: pp.forward_dynamics(robot, q, v, w, vdot=w),
     ):
         with pytest.raises(TypeError):
             wrong()
+
+
+def test_lists_of_points_are_no_place_of_a_wrench(robot):
+    (q, v, w), tip = state(robot), robot.bodies[-1].name
+    at, other = pp.point(tip, (0.1, 0.2, 0.3)), robot.bodies[0].name
+    pp.forward_dynamics(robot, q, v, w, {tip: np.ones(6)})
+    pp.forward_dynamics(robot, q, v, w, {at: np.ones(6), other: np.ones(6)})
+    for place, count in (((tip,), 6), ((at,), 6), ((at, other), 12), ((other, at), 12)):
+        with pytest.raises(pp.InputError, match="external"):
+            pp.forward_dynamics(robot, q, v, w, {place: np.ones(count)})
+
+
+def test_what_equals_a_point_that_was_passed_is_looked_at(robot):
+    q, *_ = state(robot)
+    tip, other = robot.bodies[-1].name, robot.bodies[0].name
+    for _ in range(2):
+        pp.jacobian(robot, q, [pp.Point(tip, (1.0, 0.0, 1.0)), other])
+        with pytest.raises(pp.PhipsiError):
+            pp.jacobian(robot, q, [pp.Point(tip, (True, False, True)), other])
+        with pytest.raises(pp.PhipsiError):
+            pp.jacobian(robot, q, {tip})
+
+
+def test_so_many_lists_of_points_are_remembered_and_no_more(robot, monkeypatch):
+    monkeypatch.setattr(point_entries, "LISTS", 4)
+    q, *_ = state(robot)
+    tip, other = robot.bodies[-1].name, robot.bodies[0].name
+    for k in range(9):
+        where = [pp.point(tip, (0.0, 0.0, 0.01 * k)), other]
+        assert_right(robot, q, where)
+        assert_right(robot, q, tuple(where))
+    assert len(robot.functions[points._jacobian]._lists) <= 4
+
+
+def test_usual_calls_by_name_go_straight_too(robot, monkeypatch):
+    """Nothing but the machine code is called, once it is there."""
+    q, v, w = state(robot)
+    tip, out = robot.bodies[-1].name, np.empty(robot.nv)
+    at, push, rows = pp.point(tip, (0.1, 0.2, 0.3)), np.arange(6.0), np.ones((6, 6))
+    calls = [
+        lambda: pp.jacobian(robot, q, points=tip),
+        lambda: pp.jacobian(robot, q=q, points=at),
+        lambda: pp.jacobian(robot, q, [tip, at], out=np.empty((12, robot.nv))),
+        lambda: pp.jacobian_dot_v(robot, q, v, points=[at, tip]),
+        lambda: pp.forward_dynamics(robot, q=q, v=v, tau=w),
+        lambda: pp.forward_dynamics(robot, q, v, w, external={at: push}),
+        lambda: pp.forward_dynamics(robot, q, v, w, external={tip: push}, out=out),
+        lambda: pp.inverse_dynamics(robot, q, v, w, rows, out=out),
+        lambda: pp.mass_matrix(robot, q=q, out=np.empty((robot.nv, robot.nv))),
+    ]
+    expected = [call().copy() for call in calls]
+    monkeypatch.setattr(evaluate, "answer", None)
+    monkeypatch.setattr(evaluate, "_evaluate", None)
+    for module in (forward, inverse, mass, points):
+        monkeypatch.setattr(module, "answer", None)
+    for call, x in zip(calls, expected, strict=True):
+        np.testing.assert_array_equal(call(), x)
 
 
 def test_bodies_may_have_any_name():

@@ -79,7 +79,8 @@ def recipe(*names: str) -> Callable[[Callable[..., Any]], Recipe]:
 ASTRAY = AttributeError, IndexError, KeyError, TypeError
 
 
-# Each of the next three is written out: one call more would cost as much as they spare.
+# Each of the next three is written out: one call more would cost as much as they spare. They
+# leave at once if an argument is named that no machine code takes, as `threads` is.
 
 
 def straight_to(recipe: Recipe) -> Callable[[Public], Public]:
@@ -93,15 +94,19 @@ def straight_to(recipe: Recipe) -> Callable[[Public], Public]:
         recipe: what the function answers if it is called with no more than the machine, the
             recipe's arguments under their own names, and perhaps `out`.
     """
+    known = {*recipe.names, "out"}
 
     def decorate(function: Public) -> Public:
         @wraps(function)
         def call(model: Model, *arguments: Any, **named: Any) -> Any:
+            result = None
             try:
-                entry = model.functions[recipe]
-                result = entry(*arguments, **named) if named else entry(*arguments)
+                if not named:
+                    result = model.functions[recipe](*arguments)
+                elif "out" in named or named.keys() <= known:
+                    result = model.functions[recipe](*arguments, **named)
             except ASTRAY:
-                result = None
+                pass
             return function(model, *arguments, **named) if result is None else result
 
         return call  # type: ignore[return-value]
@@ -110,25 +115,32 @@ def straight_to(recipe: Recipe) -> Callable[[Public], Public]:
 
 
 def straight_to_points(recipe: Recipe) -> Callable[[Public], Public]:
-    """The same where the last argument is points; all by place, but `out`."""
+    """The same of a function whose last argument is points, behind one array or two."""
     count = len(recipe.names) + 1
+    known = {*recipe.names, "points", "out"}
+    assert count in (2, 3), "calls by place are written out, without new tuples"
 
     def decorate(function: Public) -> Public:
         @wraps(function)
         def call(model: Model, *arguments: Any, **named: Any) -> Any:
+            result = None
             try:
-                points, entries = arguments[-1], model.functions[recipe]
-                entry, at = entries[points] if type(points) is str else entries.at(points)
-                if len(arguments) == 2 == count and not named:  # without new tuples, as the next
-                    result = entry(at, arguments[0])
-                elif len(arguments) == 3 == count and not named:
-                    result = entry(at, arguments[0], arguments[1])
-                elif len(arguments) == count:  # else points may stand in another's place
-                    result = entry(at, *arguments[:-1], **named)
-                else:
-                    result = None
+                # Where there are fewer or more, points may stand in another's place.
+                if len(arguments) == count:
+                    points, entries = arguments[-1], model.functions[recipe]
+                    entry, at = entries[points] if type(points) is str else entries.at(points)
+                    if named:
+                        result = entry(at, *arguments[:-1], **named)
+                    elif count == 2:
+                        result = entry(at, arguments[0])
+                    else:
+                        result = entry(at, arguments[0], arguments[1])
+                elif "points" in named and named.keys() <= known:
+                    others = {**named}
+                    entry, at = model.functions[recipe].at(others.pop("points"))
+                    result = entry(at, *arguments, **others)
             except ASTRAY:
-                result = None
+                pass
             return function(model, *arguments, **named) if result is None else result
 
         return call  # type: ignore[return-value]
@@ -139,32 +151,43 @@ def straight_to_points(recipe: Recipe) -> Callable[[Public], Public]:
 def straight_to_loaded(recipe: Recipe) -> Callable[[Public], Public]:
     """The same of a function of three arrays that may be passed `external` behind them.
 
-    A wrench at a point and wrenches on every body go straight, too.
+    A wrench at a point and wrenches on every body go straight, too, where arrays are by place.
     """
     loaded = recipe.loaded
+    known = {*recipe.names, "out"}
 
     def decorate(function: Public) -> Public:
         @wraps(function)
         def call(model: Model, *arguments: Any, **named: Any) -> Any:
+            result = None
             try:
-                if len(arguments) == 4 and not named:
+                external, others = None, named
+                if len(arguments) == 4:
                     q, v, w, external = arguments
-                elif len(named) == 1 and "external" in named:
-                    (q, v, w), external = arguments, named["external"]
-                else:
-                    external = None
+                elif "external" in named:
+                    (q, v, w), others = arguments, {**named}
+                    external = others.pop("external")
                 if external is None:
-                    entry = model.functions[recipe]
-                    result = entry(*arguments, **named) if named else entry(*arguments)
+                    if not named:
+                        result = model.functions[recipe](*arguments)
+                    elif "out" in named or named.keys() <= known:
+                        result = model.functions[recipe](*arguments, **named)
                 elif type(external) is dict:
-                    ((point, wrench),) = external.items()
-                    entries = model.functions[loaded]
-                    entry, at = entries[point] if type(point) is str else entries.at(point)
-                    result = entry(at, q, v, w, wrench)
+                    if len(external) == 1:
+                        ((point, wrench),) = external.items()
+                        entries = model.functions[loaded]
+                        is_point = type(point) is Point
+                        entry, at = entries.at(point) if is_point else entries[point]
+                        if others:
+                            result = entry(at, q, v, w, wrench, **others)
+                        else:
+                            result = entry(at, q, v, w, wrench)
+                elif others:
+                    result = model.functions[loaded].everywhere(q, v, w, external, **others)
                 else:
                     result = model.functions[loaded].everywhere(q, v, w, external)
-            except (*ASTRAY, ValueError):  # other numbers of arguments or of wrenches
-                result = None
+            except (*ASTRAY, ValueError):  # another number of arguments
+                pass
             return function(model, *arguments, **named) if result is None else result
 
         return call  # type: ignore[return-value]

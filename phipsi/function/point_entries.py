@@ -1,14 +1,16 @@
 """Entries of machine code by the points that a call names.
 
 Only the bodies that points are on are compiled in; where they are on them is an argument as
-others are, put in at every call: points that move cost what others do. So what is found for
-points is an entry with its first argument, the positions.
+others are: what is found for points is an entry with its first argument, the positions. Those of
+a single point are put in at every call, so that one that moves costs what others do; those of
+several are remembered, since they take longer to put together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,9 @@ from phipsi.model.inertia import HERE, Placement
 from phipsi.model.model import Model, Point
 
 FRAMES = 256  # choices of frames that are remembered
+LISTS = 256  # choices of several points
 ORIGIN = (0.0, 0.0, 0.0)
+NEVER_PASSED = (), None
 SPACE = 3  # numbers of a position
 
 Found = tuple[Callable, Any]  # an entry, and positions, which it takes first
@@ -68,6 +72,8 @@ class PointEntries(dict[str, Found]):
         # Of points that are alone: on frames of bodies, and on others.
         self._on_body: dict[str, Callable] = {}
         self._placed: dict[str, tuple[Callable, Placement]] = {}
+        # By lists that were passed before: these, and what was found for them.
+        self._lists: dict[tuple[Point | str, ...], tuple[tuple, Found]] = {}
         self.everywhere: Callable | None = None
 
     def at(self, points: Any) -> Found | None:
@@ -84,10 +90,30 @@ class PointEntries(dict[str, Found]):
                 points = (points,)
             elif isinstance(points, str):
                 return self.get(points)
-            several = self._on_frames.get(frames_of(points))
-            return None if several is None else several.at(points)
+            kind = type(points)
+            key = tuple(points) if kind is list else points if kind is tuple else frames_of(points)
+            return self._of_several(key)
         except (TypeError, ValueError):  # no points, or positions that are none
             return None
+
+    def _of_several(self, points: tuple[Point | str, ...]) -> Found | None:
+        """The same of a list, which may have been passed before."""
+        try:
+            listed, found = self._lists.get(points, NEVER_PASSED)
+            if found is not None and all(map(is_, points, listed)):  # True equals 1: no number
+                return found
+            is_kept = True
+        except TypeError:  # a position that is a list
+            is_kept = False
+        known = self._on_frames.get(frames_of(points))
+        if known is None:
+            return None
+        found = known.at(points)
+        if is_kept:
+            if len(self._lists) >= LISTS:  # all at once: quicker than the oldest at every call
+                self._lists.clear()
+            self._lists[points] = points, found
+        return found
 
     def add(
         self, model: Model, points: Any, call: Callable, positions: np.ndarray, first: int
@@ -100,18 +126,19 @@ class PointEntries(dict[str, Found]):
         while len(self._on_frames) >= FRAMES:
             self._drop(next(iter(self._on_frames)))
         placements = tuple(model.frame(x).placement for x in frames)
-        known = self._on_frames[frames] = OnFrames(call, positions, first, placements)
+        known = OnFrames(call, positions, first, placements)
         if len(frames) == 1:
             self[frames[0]] = known.at(frames)
-            if positions.size != SPACE:  # the expression names others, too
-                return
-            if placements[0] == HERE:
-                self._on_body[frames[0]] = call
-            else:
-                self._placed[frames[0]] = call, placements[0]
+            if positions.size == SPACE:  # the expression names no others
+                if placements[0] == HERE:
+                    self._on_body[frames[0]] = call
+                else:
+                    self._placed[frames[0]] = call, placements[0]
+        self._on_frames[frames] = known
 
     def _drop(self, frames: tuple[str, ...]) -> None:
         self._on_frames.pop(frames, None)
+        self._lists.clear()
         if len(frames) == 1:
             self.pop(frames[0], None)
             self._on_body.pop(frames[0], None)
