@@ -409,3 +409,10 @@ def test_checks_can_be_read(derived):
     assert str(checked).splitlines()[0] == "largest residuals on 1 machine:"
     assert "Lemma 4" in str(checked)
     assert str(pp.derive(V).check()) == "no steps to check"
+
+
+@pytest.mark.parametrize("goal", [I, "I"], ids=["letter", "text"])
+def test_the_identity_as_a_goal_is_that_of_the_space_where_the_line_starts(goal):
+    Jbar = Mass.inv @ J.T @ (J @ Mass.inv @ J.T).inv
+    found = pp.derive(J @ Jbar, to=goal)
+    assert found.result == I.at(J.target) and found.check().ok

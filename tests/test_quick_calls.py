@@ -700,3 +700,88 @@ def test_names_that_were_mistyped_are_told_of_out_and_threads(robot):
         function(q, v, tau, thread=2)
     with pytest.raises(pp.InputError, match=r"points: expected pp.point\(...\)"):
         pp.jacobian(robot, q, None)
+
+
+def test_positions_of_other_numbers_go_to_machine_code_too(robot, monkeypatch):
+    """Tuples of NumPy's floats, or of whole numbers: nothing is looked at once it is there."""
+    q, v, w = state(robot)
+    tip, other, x = robot.bodies[-1].name, robot.bodies[0].name, np.array([0.1, 0.2, 0.3])
+    at = pp.Point(tip, tuple(x)), pp.Point(tip, (1, 2, 3)), pp.Point(tip, (np.float32(1), 2, 0.5))
+    wanted = [pp.jacobian(robot, q, pp.point(tip, np.array(p.position, float))) for p in at]
+    several = pp.jacobian(robot, q, [other, pp.point(tip, x)])
+    pushed = pp.forward_dynamics(robot, q, v, w, {pp.point(tip, x): np.arange(6.0)})
+    monkeypatch.setattr(evaluate, "_evaluate", None)
+    for point, right in zip(at, wanted, strict=True):
+        np.testing.assert_array_equal(pp.jacobian(robot, q, point), right)
+    np.testing.assert_array_equal(pp.jacobian(robot, q, [other, at[0]]), several)
+    found = pp.forward_dynamics(robot, q, v, w, {at[0]: np.arange(6.0)})
+    np.testing.assert_array_equal(found, pushed)
+
+
+@pytest.mark.parametrize("position", [(True, 0, 0), ("1", 0, 0), (1, 2), (None, 0, 0), (1j, 0, 0)])
+def test_positions_of_no_numbers_are_refused_however_often_right_ones_were_passed(robot, position):
+    q, tip = state(robot)[0], robot.bodies[-1].name
+    pp.jacobian(robot, q, pp.point(tip, (1, 2, 3)))
+    with pytest.raises(pp.PhipsiError):
+        pp.jacobian(robot, q, pp.Point(tip, position))
+
+
+def test_wrenches_in_lists_and_batches_go_to_machine_code_too(robot, monkeypatch):
+    q, v, w = state(robot)
+    tip, other, push = robot.bodies[-1].name, robot.bodies[0].name, np.arange(6.0)
+    batch, rows = np.arange(18.0).reshape(3, 6), np.ones((len(robot.bodies), 6))
+    both = pp.forward_dynamics(robot, q, v, w, {tip: push, other: push})
+    several = [pp.forward_dynamics(robot, q, v, w, {tip: x, other: push}) for x in batch]
+    one = pp.forward_dynamics(robot, q, v, w, {tip: push})
+    every = pp.forward_dynamics(robot, q, v, w, rows)
+    monkeypatch.setattr(evaluate, "_evaluate", None)
+    for external, right in (
+        ({tip: push.tolist(), other: push.tolist()}, both),
+        ({tip: tuple(push), other: push}, both),
+        ({tip: batch, other: push}, several),
+        ({tip: batch.tolist(), other: push.tolist()}, several),
+        ({tip: push.tolist()}, one),
+        (rows.tolist(), every),
+    ):
+        np.testing.assert_array_equal(pp.forward_dynamics(robot, q, v, w, external), right)
+
+
+def test_wrenches_that_are_none_are_refused_in_lists_and_batches(robot):
+    q, v, w = state(robot)
+    tip, other, push = robot.bodies[-1].name, robot.bodies[0].name, np.ones(6)
+    pp.forward_dynamics(robot, q, v, w, {tip: push, other: push})
+    wrong = ([1.0] * 5, [None] * 6, ["1"] * 6, [[1.0], 2.0], [np.nan] * 6, np.ones(5))
+    for one in wrong:
+        for external in ({tip: one}, {tip: one, other: push}, {tip: push, other: one}):
+            with pytest.raises(pp.InputError, match="external"):
+                pp.forward_dynamics(robot, q, v, w, external)
+    with pytest.raises(pp.InputError, match="external"):
+        pp.forward_dynamics(robot, q, v, w, {tip: np.ones((2, 6)), other: np.ones((3, 6))})
+
+
+def test_what_stands_beside_an_empty_batch_is_looked_at_however_often(robot):
+    q, v, _ = state(robot)
+    compiled = pp.compile(robot, X(robot.bodies[-1].name) @ J(robot.bodies[-1].name) @ beta)
+    for _ in range(2):
+        assert pp.momentum(robot, q, np.zeros((0, robot.nv))).shape == (0, 6)
+        for call in (
+            lambda q: pp.momentum(robot, q, np.zeros((0, robot.nv))),
+            lambda q: compiled(q, np.zeros((0, robot.nv))),
+        ):
+            with pytest.raises(pp.InputError, match=r"q\[0\] is nan"):
+                call(np.full(robot.nq, np.nan))
+        pp.momentum(robot, q, v)
+        compiled(q, v)
+
+
+def test_a_name_in_an_array_without_an_axis_is_refused(robot):
+    for _ in range(2):
+        with pytest.raises(pp.InputError, match="points"):
+            pp.jacobian(robot, state(robot)[0], np.array(robot.bodies[-1].name))
+
+
+def test_an_empty_batch_of_a_machine_without_an_answer_is_refused_too():
+    builder = pp.ModelBuilder("turntable")
+    builder.add_body("table", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    with pytest.raises(pp.SolveError, match="cannot move"):
+        pp.operational_inertia(builder.build(), np.zeros((0, 1)), "table")

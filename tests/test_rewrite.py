@@ -50,6 +50,7 @@ from phipsi.operators import (
     operator,
     phi,
     psi,
+    space,
     tau_bar,
     vector,
 )
@@ -635,3 +636,33 @@ def test_impossible_inertias_keep_their_pivots():
     for rewrite in (True, False):
         with pytest.raises(pp.SolveError):
             pp.compile(model, Mass.inv @ Mass @ T, rewrite=rewrite)(np.zeros(2), None, np.ones(2))
+
+
+@pytest.mark.parametrize("name", ["puma", "chain"])
+def test_what_cannot_be_lowered_as_typed_is_rewritten_until_it_can(name):
+    """The inverse in step D of 002, of springs between points: the matrix inversion lemma."""
+    loop = space("loop", 3)
+    rows, L = operator("rows", "point", loop), operator("L", loop, loop)
+    model = {"puma": pp.examples.puma560(), "chain": pp.chain(8)}[name]
+    rng = np.random.default_rng(3)
+    stiff = rng.normal(size=(3, 3))
+    given = {"rows": rng.normal(size=(3, 6)), "L": stiff @ stiff.T + np.eye(3)}
+    at = {"points": [pp.point(model.bodies[-1].name, (0.1, 0.2, 0.3))]}
+    q, T_ = model.random(rng), rng.normal(size=model.nv)
+    for middle, used in ((rows.T @ rows, ["rows"]), (rows.T @ L.inv @ rows, ["rows", "L"])):
+        line = (Mass + J.T @ middle @ J).inv @ T
+        values = {x: given[x] for x in used} | {"T": T_} | at
+        found = pp.compile(model, line)(q=q, **values)
+        np.testing.assert_allclose(found, pp.as_matrix(model, line, q, **values), atol=1e-11)
+        with pytest.raises(pp.LoweringError, match="cannot invert"):
+            pp.compile(model, line, rewrite=False)
+
+
+def test_letters_that_are_zero_are_dropped_before_anything_is_rewritten():
+    """Else a search on a machine without rotors adds Jm again and again."""
+    loop = space("loop", 3)
+    rows = operator("rows", "point", loop)
+    found = pp.derive((Mass + J.T @ rows.T @ rows @ J).inv @ T, model=pp.chain(4))
+    dropped = [step.name for step in found.steps].index("no rotors")
+    assert not any("Jm" in str(step.after) for step in found.steps[dropped:])
+    assert found.after.inverses == 0 and found.check().ok

@@ -61,7 +61,8 @@ def parse(
     except SpaceError as error:
         message = str(error)
         for pattern, hint in HINTS:
-            if re.search(pattern, text):
+            is_read = notation is not None and "notation=" in hint  # as the hint advises
+            if re.search(pattern, text) and not is_read:
                 raise SpaceError(f"{message}\n  {hint}") from None
         for pattern, letter, hint in MISFITS:
             if letter not in names.own and re.search(pattern, message):

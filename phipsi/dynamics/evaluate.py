@@ -9,6 +9,7 @@ at once by `straight_to` and its like, which pass by the function that users cal
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from functools import cached_property, partial, wraps
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ from phipsi.compile import compile
 from phipsi.errors import InputError, SolveError
 from phipsi.function.arrays import ArrayFunction
 from phipsi.function.checks import check_backend, check_model
-from phipsi.function.point_entries import PointEntries
+from phipsi.function.point_entries import PointEntries, plain_points
 from phipsi.function.results import copied
 from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.watch import SINGULAR
@@ -235,6 +236,10 @@ def answer(
         result = entry(*given) if out is None else entry(*given, out=out)
         if result is not None:
             return result
+    if points is not NOWHERE and points is not EVERY_BODY:
+        plain = plain_points(points)
+        if plain is not points:
+            return answer(model, recipe, arrays, plain, backend, out, threads, wrenches)
     return _evaluate(model, recipe, arrays, points, backend, out, threads, wrenches)
 
 
@@ -252,7 +257,8 @@ def _evaluate(
     check_model(model)
     function, shapes, several = _function(model, recipe, check_backend(backend))
     if isinstance(points, Iterable) and not isinstance(points, (str, list, tuple, Mapping, Set)):
-        points = tuple(points)
+        with suppress(TypeError):  # an array of no dimension
+            points = tuple(points)
     values = dict(zip(recipe.names, arrays, strict=True))
     if wrenches is not None:
         values["external"] = _checked_wrenches(model, wrenches)

@@ -141,11 +141,29 @@ def in_body_order(
 
 
 def _joined(wrenches: Sequence[Any]) -> Any:
-    """Wrenches of one state, one after the other; None for whatever must be looked at first."""
-    if len(wrenches) == 1:
-        return wrenches[0]
-    is_ordinary = all(type(x) is np.ndarray and x.shape == (6,) for x in wrenches)
-    return np.concatenate(wrenches) if is_ordinary else None
+    """Wrenches one after the other; None for whatever must be looked at first."""
+    arrays = [x if type(x) is np.ndarray else _as_array(x) for x in wrenches]
+    if len(arrays) == 1:
+        return wrenches[0] if arrays[0] is None else arrays[0]
+    if any(x is None or x.shape[-1:] != (6,) for x in arrays):
+        return None
+    if all(x.ndim == 1 for x in arrays):
+        return np.concatenate(arrays)
+    try:
+        return np.concatenate(np.broadcast_arrays(*arrays), axis=-1)
+    except ValueError:  # batches that do not fit
+        return None
+
+
+def _as_array(numbers: Any) -> np.ndarray | None:
+    """A list of numbers, or of lists of these, as an array; None for what is none."""
+    if type(numbers) not in (list, tuple):
+        return None
+    try:
+        array = np.array(numbers)
+    except ValueError:  # of uneven lengths
+        return None
+    return array if array.dtype.kind in "iuf" else None
 
 
 def answer_in(
@@ -181,13 +199,15 @@ def answer_loaded(
 ) -> Any:
     """The same, on a base that stands still: wrenches in the usual forms go straight on."""
     loaded = recipe.loaded
+    read = _as_array(external)
+    external = external if read is None else read
     if type(external) is np.ndarray and external.size:
         return answer(model, loaded, (*arrays, external), EVERY_BODY, backend, out, threads)
     if type(external) is dict and external:
         if len(external) == 1:
             ((point, wrench),) = external.items()
             if type(point) is str or type(point) is Point:
-                values = *arrays, wrench
+                values = *arrays, _joined((wrench,))
                 return answer(model, loaded, values, point, backend, out, threads, external)
         external = in_body_order(model, external)
         values = *arrays, _joined(tuple(external.values()))

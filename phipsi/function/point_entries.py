@@ -24,6 +24,7 @@ LISTS = 256  # choices of several points
 ORIGIN = (0.0, 0.0, 0.0)
 NEVER_PASSED = (), None
 SPACE = 3  # numbers of a position
+REAL = float, int, np.floating, np.integer
 
 Found = tuple[Callable, Any]  # an entry, and positions, which it takes first
 
@@ -151,6 +152,30 @@ def _located(placement: Placement, position: Sequence[float]) -> tuple[float, fl
     if not (type(x) is type(y) is type(z) is float):
         raise TypeError("no plain numbers")
     return placement.locate((x, y, z))
+
+
+def plain_points(points: Any) -> Any:
+    """Points whose positions are tuples of floats, of those with other numbers; else as they are.
+
+    True, or a text that reads as a number, is none: who looks at points says so.
+    """
+    if type(points) is Point:
+        return _plain(points)
+    if type(points) not in (list, tuple):
+        return points
+    plain = [_plain(x) if type(x) is Point else x for x in points]
+    return points if all(map(is_, plain, points)) else plain
+
+
+def _plain(point: Point) -> Point:
+    position = point.position
+    if type(position) is not tuple or all(type(x) is float for x in position):
+        return point
+    if len(position) != SPACE or not all(isinstance(x, REAL) for x in position):
+        return point
+    if any(type(x) is bool for x in position):
+        return point
+    return Point(point.frame, tuple(map(float, position)))
 
 
 def frames_of(points: Any) -> tuple[str, ...]:

@@ -110,6 +110,9 @@ def alarmed(way: Way, arguments: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def are_plain(results: Any) -> bool:
-    """Whether results are what other ways give: arrays of no subclass, whatever arguments were."""
+    """Whether results are what other ways give: arrays of no subclass, whatever arguments were.
+
+    And not empty: machine code has looked at no state of an empty batch.
+    """
     several = results if type(results) is tuple else (results,)
-    return all(type(x) in (np.ndarray, np.float64, np.float32) for x in several)
+    return all(type(x) in (np.ndarray, np.float64, np.float32) and x.size for x in several)

@@ -8,6 +8,7 @@ import numpy as np
 
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.spaces import POINTS, SCALAR
+from phipsi.errors import SolveError
 from phipsi.lowering.inputs import SPATIAL, Inputs
 from phipsi.lowering.interpret import Run
 from phipsi.lowering.machine import Located, Machine, Values
@@ -27,7 +28,12 @@ def evaluate(program: Program, machine: Machine, inputs: Inputs) -> list[np.ndar
         is_covector = expression.target is SCALAR  # made as a column
         emits.append(_adder(np.swapaxes(array, -1, -2) if is_covector else array))
     with np.errstate(all="ignore"):
-        Run(program, machine, scalars_of(inputs), emits, Watch(inputs.model)).run()
+        try:
+            Run(program, machine, scalars_of(inputs), emits, Watch(inputs.model)).run()
+        except ZeroDivisionError:  # of a constant, in a batch without states to look at
+            raise SolveError(
+                f"`{inputs.text}` has no value in any state of {inputs.model.name!r}"
+            ) from None
     return [_squeezed(x, e) for x, e in zip(results, inputs.expressions, strict=True)]
 
 

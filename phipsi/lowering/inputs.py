@@ -228,7 +228,7 @@ class Inputs:
             return [check_array(name, value, self._shape(letter), reason)]
         each = EACH.get(letter.target, "one in all")
         try:
-            given = list(value)
+            given = list(np.asarray(value) if isinstance(value, memoryview) else value)
         except TypeError:
             given = []
         if len(given) != len(rows):

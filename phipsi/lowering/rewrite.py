@@ -36,8 +36,8 @@ from phipsi.algebra.rewriting.price import price, within_reach
 from phipsi.algebra.rewriting.search import Found, Search
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.stars import starred
-from phipsi.algebra.walk import letters_of
-from phipsi.errors import InputError, PhipsiError
+from phipsi.algebra.walk import letters_of, walk
+from phipsi.errors import InputError, LoweringError, PhipsiError
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.conditions import Facts
 from phipsi.lowering.cost import cost_of, count_folded
@@ -50,6 +50,7 @@ from phipsi.model import examples
 from phipsi.model.model import Model, Point, point
 
 BOUND = 12  # expressions that are rewritten: two fewer, and `derive` finds cheaper ones
+AT_ALL = 50  # of a line that cannot be lowered as it is typed
 MOST_WORDS = 80  # of an expression that is rewritten at all, when it is multiplied out
 MOST_MADE = 1000  # words of all expressions that a search makes
 NEAR = 1.25  # results this near to the best are lowered, and counted
@@ -65,13 +66,16 @@ MOST_BODIES = 100  # of a machine whose loops are counted; of larger ones, the f
 def find_candidates(typed: Node, facts: Facts, bound: int = BOUND) -> tuple[Node, ...]:
     """Expressions that mean the same and raise where the typed one does, the likely ones first.
 
+    Of a line that cannot be lowered as it is typed, those that invert as much.
+
     Args:
         typed: the expression.
         facts: what is known of its machine.
         bound: how many expressions are rewritten.
     """
     try:
-        guards = guards_of(typed, facts)
+        guards = _guards_or_none(typed, facts)
+        bound = bound if guards is not None else max(bound, AT_ALL)
         start = normal_form(typed)
         found = [start]
         if bound and len(canonical(start).terms) <= MOST_WORDS:
@@ -81,7 +85,9 @@ def find_candidates(typed: Node, facts: Facts, bound: int = BOUND) -> tuple[Node
         return ()
     except RecursionError:  # nested too deeply; the lowering tells
         return ()
-    return tuple(x for x in dict.fromkeys(found) if x != typed and _has_guards(x, facts, guards))
+    return tuple(
+        x for x in dict.fromkeys(found) if x != typed and _has_guards(x, facts, guards, typed)
+    )
 
 
 def search_briefly(search: Search, bound: int = BOUND) -> list[Found]:
@@ -99,11 +105,27 @@ def find_near(search: Search) -> list[Found]:
     return [x for x in near if x.price.inverses or x.price.flops <= limit]
 
 
-def _has_guards(expression: Node, facts: Facts, guards: Guards) -> bool:
+def _guards_or_none(typed: Node, facts: Facts) -> Guards | None:
+    try:
+        return guards_of(typed, facts)
+    except LoweringError:
+        return None
+
+
+def _has_guards(expression: Node, facts: Facts, guards: Guards | None, typed: Node) -> bool:
+    """Whether an expression raises where the typed one does."""
+    if guards is None:
+        return _count_inverses(expression) >= _count_inverses(typed)
     try:
         return guards_of(expression, facts) == guards
     except PhipsiError:
         return False
+
+
+def _count_inverses(expression: Node) -> int:
+    """How many operands there are that may be singular."""
+    several = (x for x in walk(expression) if isinstance(x, (Inverse, Root)))
+    return sum(isinstance(x, Root) or not _is_recursion(x) for x in several)
 
 
 # -- what programs cost --------------------------------------------------------------------

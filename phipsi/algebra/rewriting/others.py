@@ -23,7 +23,7 @@ from phipsi.algebra.rewriting.normal import are_equal, atoms_of, key_of, tidied,
 from phipsi.algebra.rewriting.opening import normal_form
 from phipsi.algebra.rewriting.rules import Way, chosen, plain, ways_between, ways_of
 from phipsi.algebra.rewriting.singular import may_cancel
-from phipsi.algebra.rewriting.terms import chained, joined, summed, taken_apart
+from phipsi.algebra.rewriting.terms import chained, is_zero, joined, summed, taken_apart
 from phipsi.algebra.spaces import BODY, JOINT, Causality
 from phipsi.algebra.stars import starred
 from phipsi.algebra.walk import letters_of
@@ -57,6 +57,7 @@ def ways_for(
         ends: normal forms.
         granted, using, without, kept: as `rules.chosen` takes them.
     """
+    ends = (*ends, *_without_zeros(ends, granted, without))
     inversions = filter(_is_of_small_space, inversions_for(ends))
     equations = (*_known(), *_said(ends, granted), *inversions)
     ways = chosen(equations, granted, using, without, kept)
@@ -64,6 +65,20 @@ def ways_for(
         if equation.name not in without and set(equation.conditions) <= set(granted):
             ways += [way for way in _opened_ways(equation) if way not in ways]
     return ways
+
+
+def _without_zeros(
+    ends: Sequence[Node], granted: Collection[Requirement], without: Collection[str]
+) -> list[Node]:
+    """The same without letters that are zero, where they have some: a search drops these first."""
+    zeros: dict[Node, Node] = {
+        x.left: x.right
+        for x in IDENTITIES.values()
+        if isinstance(x.left, Symbol) and is_zero(tidied(x.right))
+        if x.name not in without and set(x.conditions) <= set(granted)
+    }
+    dropped = (tidied(_replaced(end, zeros)) for end in ends)
+    return [new for end, new in zip(ends, dropped, strict=True) if new != end]
 
 
 def every_way_for(

@@ -87,14 +87,15 @@ def _is_open(sign: Node | str, variables: Collection[Symbol]) -> bool:
 
 
 def _is_worth_trying(rule: Rule) -> bool:
-    """Whether the left side is more than one letter that is left alone."""
+    """Whether the left side is more than one letter that is left alone, or is zero."""
     letter = rule.left
     while isinstance(letter, (Transpose, Root)) or _is_inverse_of_blocks(letter):
         letter = letter.children[0]
     if not isinstance(letter, Symbol):
         return True
     is_definition = letter.definition is not None and tidied(letter.definition) == rule.right
-    return letter.record.both_ways or (is_definition and is_shorthand(letter))
+    is_unfolded = is_definition and is_shorthand(letter)
+    return is_unfolded or letter.record.both_ways or is_zero(rule.right)
 
 
 def _is_inverse_of_blocks(node: Node) -> bool:

@@ -111,6 +111,8 @@ class Search:
         self._waiting: list[tuple[int, Any, int, Found]] = []
         self._not_tried: list[Rule] = []
         self._sorted = self._by_stage()
+        # Letters that are zero go before all else: others would be added without an end.
+        self._zeros = [x for x in self._sorted[CHEAPER] if is_zero(x[0].right)]
         self._take(first)
 
     def _by_stage(self) -> dict[int, list[Way]]:
@@ -233,7 +235,8 @@ class Search:
                 yield step
 
     def _rewritten(self, found: Found, stage: int) -> Iterator[Found]:
-        for way in self._sorted[stage]:
+        zeros = [way for way in self._zeros if way[0].signs <= atoms_of(found.node)]
+        for way in self._sorted[stage] if not zeros else zeros if stage == CHEAPER else ():
             equation = way[0].equation
             used = found.used | ({equation.name} & self.wanted)
             for made in self._made(found.node, way, stage):

@@ -119,7 +119,12 @@ def derive(
     True
     """
     start = as_expression("derive", expression, symbols, notation, alphabet=alphabet)
-    goal = None if to is None else as_expression("to", to, symbols, notation, alphabet=alphabet)
+    goal = None
+    if to is not None:
+        goal = as_expression("to", to, symbols, notation, is_open=True, alphabet=alphabet)
+        if start.target is not None and start.source is start.target:
+            goal = goal.at(start.target)  # `I` alone is that of the space where it starts
+        goal = as_expression("to", goal)
     wanted, barred = _asked(using, without)
     if isinstance(bound, bool) or not isinstance(bound, int) or bound < 1:
         raise InputError(f"bound: expected a whole number above 0, got {bound!r}")
