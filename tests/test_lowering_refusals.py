@@ -40,7 +40,6 @@ COUPLED = B(TIP) @ (B(TIP).T @ B(TIP) + B(TIP).T @ A @ B(TIP)).inv @ B(TIP).T
 REFUSED = {
     # -- inverses
     "two-sided": ((phi + phi.T).inv @ x, "neither block diagonal, nor causal"),
-    "rank one more": ((Mass + y @ y.T).inv @ y, "nor of the form L @ phi @ W @ phi.T @ L.T + N"),
     "no symmetry": ((Mass + N).inv @ y, "with symmetric W and N"),
     "inverse plus": ((Mass.inv + N).inv @ y, "cannot invert `Mass.inv + N` in O(N)"),
     "phi and psi": ((H @ phi @ M @ psi.T @ H.T + Jm).inv, "cannot invert `H @ phi @ M @ psi.T"),

@@ -654,8 +654,17 @@ def test_what_cannot_be_lowered_as_typed_is_rewritten_until_it_can(name):
         values = {x: given[x] for x in used} | {"T": T_} | at
         found = pp.compile(model, line)(q=q, **values)
         np.testing.assert_allclose(found, pp.as_matrix(model, line, q, **values), atol=1e-11)
-        with pytest.raises(pp.LoweringError, match="cannot invert"):
+        with pytest.raises(pp.LoweringError, match="nor of the form L @ phi @ W"):
             pp.compile(model, line, rewrite=False)
+
+
+def test_a_rank_one_more_than_the_mass_matrix_is_inverted():
+    model, y = pp.chain(6), vector("y", "joint")
+    rng = np.random.default_rng(4)
+    q, line, values = model.random(rng), (Mass + y @ y.T).inv @ T, rng.normal(size=(2, model.nv))
+    given = dict(zip("yT", values, strict=True))
+    found = pp.compile(model, line)(q=q, **given)
+    np.testing.assert_allclose(found, pp.as_matrix(model, line, q, **given), atol=1e-10)
 
 
 def test_letters_that_are_zero_are_dropped_before_anything_is_rewritten():

@@ -31,7 +31,7 @@ from phipsi.algebra.node import Inverse, Node, Root, Symbol
 from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.rewriting.normal import canonical
 from phipsi.algebra.rewriting.opening import normal_form
-from phipsi.algebra.rewriting.others import ways_for
+from phipsi.algebra.rewriting.others import names_of_zeros, ways_for
 from phipsi.algebra.rewriting.price import price, within_reach
 from phipsi.algebra.rewriting.search import Found, Search
 from phipsi.algebra.spaces import POINTS
@@ -79,7 +79,9 @@ def find_candidates(typed: Node, facts: Facts, bound: int = BOUND) -> tuple[Node
         start = normal_form(typed)
         found = [start]
         if bound and len(canonical(start).terms) <= MOST_WORDS:
-            search = Search(start, ways_for((start,), facts.conditions), price, within_reach)
+            spared = () if guards is None else names_of_zeros()  # no line gets cheaper by these
+            ways = ways_for((start,), facts.conditions, without=spared)
+            search = Search(start, ways, price, within_reach)
             found = [*(x.node for x in search_briefly(search, bound)), start]
     except PhipsiError:  # too long, or of no meaning: the lowering tells
         return ()

@@ -70,15 +70,23 @@ def ways_for(
 def _without_zeros(
     ends: Sequence[Node], granted: Collection[Requirement], without: Collection[str]
 ) -> list[Node]:
-    """The same without letters that are zero, where they have some: a search drops these first."""
+    """The same without letters that are zero, where they have some."""
     zeros: dict[Node, Node] = {
         x.left: x.right
-        for x in IDENTITIES.values()
-        if isinstance(x.left, Symbol) and is_zero(tidied(x.right))
+        for x in map(IDENTITIES.__getitem__, names_of_zeros())
         if x.name not in without and set(x.conditions) <= set(granted)
     }
     dropped = (tidied(_replaced(end, zeros)) for end in ends)
     return [new for end, new in zip(ends, dropped, strict=True) if new != end]
+
+
+def names_of_zeros() -> list[str]:
+    """The equations that say of a letter that it is zero."""
+    return [
+        x.name
+        for x in IDENTITIES.values()
+        if isinstance(x.left, Symbol) and is_zero(tidied(x.right))
+    ]
 
 
 def every_way_for(

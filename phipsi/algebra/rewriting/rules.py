@@ -34,6 +34,11 @@ class Rule:
         """Letters that stand for anything between their spaces."""
         return self.equation.variables
 
+    @property
+    def drops_a_letter(self) -> bool:
+        """Whether it says of a letter that it is zero."""
+        return isinstance(self.left, Symbol) and is_zero(self.right)
+
 
 Way = tuple[Rule, ...]  # an equation read one way, in its forms, and its star where that is another
 
@@ -95,7 +100,7 @@ def _is_worth_trying(rule: Rule) -> bool:
         return True
     is_definition = letter.definition is not None and tidied(letter.definition) == rule.right
     is_unfolded = is_definition and is_shorthand(letter)
-    return is_unfolded or letter.record.both_ways or is_zero(rule.right)
+    return is_unfolded or letter.record.both_ways or rule.drops_a_letter
 
 
 def _is_inverse_of_blocks(node: Node) -> bool:

@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any
 
 from phipsi.algebra.identities.equation import Equation
-from phipsi.algebra.node import Node
+from phipsi.algebra.node import Node, Scaled
 from phipsi.algebra.rewriting.collect import forms_of
 from phipsi.algebra.rewriting.match import (
     MOST_WORDS,
@@ -27,6 +27,7 @@ from phipsi.algebra.rewriting.match import (
 from phipsi.algebra.rewriting.normal import atoms_of, key_of, tidied, words_of
 from phipsi.algebra.rewriting.rules import Rule, Way
 from phipsi.algebra.rewriting.terms import is_zero
+from phipsi.algebra.walk import walk
 from phipsi.errors import InputError
 
 Price = Callable[[Node], Any]  # of an expression; prices are compared
@@ -111,8 +112,7 @@ class Search:
         self._waiting: list[tuple[int, Any, int, Found]] = []
         self._not_tried: list[Rule] = []
         self._sorted = self._by_stage()
-        # Letters that are zero go before all else: others would be added without an end.
-        self._zeros = [x for x in self._sorted[CHEAPER] if is_zero(x[0].right)]
+        self._zeros = {way[0].left for way in self.ways if way[0].drops_a_letter}
         self._take(first)
 
     def _by_stage(self) -> dict[int, list[Way]]:
@@ -180,7 +180,7 @@ class Search:
             if key is None:
                 self.left_out.add(TOO_LONG)
                 continue
-            if key in self.seen or key[0] in passed:
+            if key in self.seen or key[0] in passed or self._piles_up(step.node):
                 continue
             new = self._best_form(step)
             self.seen[key] = new
@@ -188,6 +188,13 @@ class Search:
                 self._take(new)
             else:
                 self.left_out.add(MUCH_DEARER)
+
+    def _piles_up(self, node: Node) -> bool:
+        """Whether it has a multiple of a letter that is zero: more would come without an end."""
+        return bool(self._zeros) and any(
+            isinstance(x, Scaled) and x.factor not in (1, -1) and self._zeros & atoms_of(x)
+            for x in walk(node)
+        )
 
     def _is_within_reach(self, found: Found) -> bool:
         """Whether it may lead to something cheaper than the best by the same wanted equations."""
@@ -235,8 +242,7 @@ class Search:
                 yield step
 
     def _rewritten(self, found: Found, stage: int) -> Iterator[Found]:
-        zeros = [way for way in self._zeros if way[0].signs <= atoms_of(found.node)]
-        for way in self._sorted[stage] if not zeros else zeros if stage == CHEAPER else ():
+        for way in self._sorted[stage]:
             equation = way[0].equation
             used = found.used | ({equation.name} & self.wanted)
             for made in self._made(found.node, way, stage):
