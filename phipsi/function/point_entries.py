@@ -9,6 +9,7 @@ several are remembered, since they take longer to put together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import is_
 from typing import Any
@@ -175,7 +176,9 @@ def _plain(point: Point) -> Point:
         return point
     if any(type(x) is bool for x in position):
         return point
-    return Point(point.frame, tuple(map(float, position)))
+    with suppress(OverflowError):  # whole numbers that are too large
+        return Point(point.frame, tuple(map(float, position)))
+    return point
 
 
 def frames_of(points: Any) -> tuple[str, ...]:
