@@ -192,7 +192,7 @@ class Search:
     def _piles_up(self, node: Node) -> bool:
         """Whether it has a multiple of a letter that is zero: more would come without an end."""
         return bool(self._zeros) and any(
-            isinstance(x, Scaled) and x.factor not in (1, -1) and self._zeros & atoms_of(x)
+            isinstance(x, Scaled) and x.factor not in (0, 1, -1) and self._zeros & atoms_of(x)
             for x in walk(node)
         )
 
