@@ -142,10 +142,11 @@ def in_body_order(
 
 def _joined(wrenches: Sequence[Any]) -> Any:
     """Wrenches one after the other; None for whatever must be looked at first."""
-    arrays = [x if type(x) is np.ndarray else _as_array(x) for x in wrenches]
-    if len(arrays) == 1:
-        return wrenches[0] if arrays[0] is None else arrays[0]
-    if any(x is None or x.shape[-1:] != (6,) for x in arrays):
+    read = [x if type(x) is np.ndarray else _as_array(x) for x in wrenches]
+    if len(read) == 1:
+        return wrenches[0] if read[0] is None else read[0]
+    arrays = [x for x in read if x is not None and x.shape[-1:] == (6,)]
+    if len(arrays) < len(read):
         return None
     if all(x.ndim == 1 for x in arrays):
         return np.concatenate(arrays)

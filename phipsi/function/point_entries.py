@@ -176,8 +176,9 @@ def _plain(point: Point) -> Point:
         return point
     if any(type(x) is bool for x in position):
         return point
+    x, y, z = position
     with suppress(OverflowError):  # whole numbers that are too large
-        return Point(point.frame, tuple(map(float, position)))
+        return Point(point.frame, (float(x), float(y), float(z)))
     return point
 
 
