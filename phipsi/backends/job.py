@@ -161,7 +161,8 @@ class Job:
     @cached_property
     def about(self) -> bytes | None:
         """A digest of what the program computes; None if nobody can tell."""
-        return of_expressions(self.expressions) if self.expressions else None
+        found = of_expressions(self.expressions) if self.expressions else None
+        return found and found + bytes([self.program.careful])
 
     @cached_property
     def key(self) -> Parts | None:

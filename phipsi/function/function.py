@@ -33,10 +33,14 @@ from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Program
 from phipsi.lowering.show import show
 from phipsi.lowering.sides import check_point_counts, points_of
+from phipsi.lowering.statements import find_careful
 from phipsi.model.model import Model, Point
 
 if TYPE_CHECKING:
     from phipsi.backends.job import Job
+
+
+DOUBTS = 10  # calls in doubt that the interpreter decides, before code is made that does
 
 
 class Function(ArrayFunction):
@@ -82,6 +86,7 @@ class Function(ArrayFunction):
         free, points = [x.name for x in program.free], ["points"] if self._passes_points else []
         self.inputs = ("q", "v", *free, *points, *parameters)
         self.outputs = tuple(map(str, expressions))
+        self._doubts = 0  # calls that machine code left to the interpreter
         self._has_speeds = any(x.record.of_speeds for x in self._letters)
         self._machine = Machine(model, program.shifted, self._parameters)
         arrays_only = not any(map(in_blocks, program.free))
@@ -255,6 +260,27 @@ class Function(ArrayFunction):
     def _lists(self, passed: Sequence[Any]) -> Lists:
         lists = {x.arguments: x.arguments or passed for x in self._letters_at_points()}
         return lists | ({(): passed} if self._passes_points else {})
+
+    @cached_property
+    def _careful(self) -> Function | None:
+        """The same function, whose pivots are held against all that they were made of.
+
+        None where this one does so already, or looks at none.
+        """
+        if not self.program.has_doubts:
+            return None
+        plain = not self.model.has_mimics
+        what = self.model, self.expressions, self._several, find_careful(self.program, plain)
+        return Function(*what, self.options, self._parameters.names)
+
+    def _exact(self, call: Call) -> Sequence[np.ndarray]:
+        """The results after a closer look: by the interpreter, if it is often by machine code."""
+        is_plain = self.options.real == "double" and not call.is_complex
+        if not is_plain or self._doubts < DOUBTS or self._careful is None:
+            self._doubts += is_plain
+            return super()._exact(call)
+        code = self._careful._compiled(call)
+        return call.exact() if code is None else self._careful._run(code, call, None, None)
 
     @cached_property
     def _in_double(self) -> Function:

@@ -16,6 +16,7 @@ from phipsi.lowering import blocks
 from phipsi.lowering.frames import private_frames
 from phipsi.lowering.inputs import PLACE, SPATIAL
 from phipsi.lowering.links import Link
+from phipsi.lowering.outboard import find_outboard, with_outboard
 from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Columns, Shape, Size
 from phipsi.lowering.seat import Seat
@@ -115,8 +116,14 @@ class Machine(Places):
             gravity: Any = changes.gravity
             machine.model = replace(self.model, gravity=gravity)
         if self.parameters.move_frames:
-            machine.links = private_frames(self.model, self.shifted, changes)
+            changed = private_frames(self.model, self.shifted, changes)
+            machine.links = tuple(map(with_outboard, changed, self.links))
         return machine
+
+    @property
+    def tells_sizes(self) -> bool:
+        """Whether what bodies carry is known only as a program runs; see `cancellation`."""
+        return self.parameters.move_frames
 
     def seats(self, points: dict[tuple, Located], watch: Callable | None) -> list[Seat]:
         """One seat per body, with the points on it; the last one is the world's."""
@@ -204,5 +211,5 @@ def _links(model: Model, shifted: bool) -> tuple[Link, ...]:
     """The bodies of a machine in private frames, found once for all functions of it."""
     known = _known.setdefault(model, {})
     if shifted not in known:
-        known[shifted] = private_frames(model, shifted)
+        known[shifted] = find_outboard(model, private_frames(model, shifted))
     return known[shifted]

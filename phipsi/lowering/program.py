@@ -266,6 +266,7 @@ class Program:
     shifted: bool  # whether private frames may move their origins
     origins: Mapping[Slot, Origin] = field(default_factory=dict, compare=False, repr=False)
     expressions: tuple[Node, ...] = ()  # that it was lowered from
+    careful: bool = False  # whether pivots are held against all that they were made of
 
     def points_of(self, letter: Symbol, points: Mapping[tuple, P]) -> Mapping[tuple, P]:
         """Of several lists of points, those that a free letter is at: its neighbours tell."""
@@ -283,6 +284,11 @@ class Program:
         for loop in self.loops:
             yield from loop.before
             yield from loop.statements
+
+    @property
+    def has_doubts(self) -> bool:
+        """Whether pivots are small beside numbers that say nothing for certain."""
+        return any(x.step == "pivot_factor" for x in self.statements())
 
     @property
     def sweeps(self) -> int:

@@ -283,6 +283,15 @@ def is_positive(node: Node) -> bool:
             return False
 
 
+def has_cancelled(node: Node) -> bool:
+    """Whether little may be left of what a block is made of: of a difference, of P."""
+    return any(
+        (isinstance(x, Sum) and not is_positive(x))
+        or (isinstance(x, Symbol) and x.record.articulated)
+        for x in walk(node)
+    )
+
+
 def balanced(factors: Sequence[Node]) -> int:
     """How many factors of x* A ... y belong to x: V* M V is one sweep, V on both sides."""
     ways = [x.causality for x in factors]
