@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from phipsi.lowering.dense import DenseMachine
 
 
-def articulated_of(m: DenseMachine, family: Family) -> np.ndarray:
-    """tip_to_base: P(k) = W(k) + sum_c E(k,c) (tau_bar P)(c) E*(k,c), in the axes asked for."""
+def articulated_of(m: DenseMachine, family: Family) -> tuple[np.ndarray, np.ndarray]:
+    """tip_to_base: P(k) = W(k) + sum_c E(k,c) (tau_bar P)(c) E*(k,c), in the axes asked for.
+
+    With it what errors of P are a share of: see `pivots`.
+    """
     L, E, P = m.matrix(family.L), m.matrix(family.E), np.array(m.matrix(family.W), m.dtype)
     P = np.array(np.broadcast_to(P, (*m.batch, *P.shape[-2:])))
-    bound = np.zeros_like(P)  # what errors of P are a share of: see `pivots`
+    bound = np.zeros_like(P)
     N = None if family.N is None else m.matrix(family.N)
     assert family.L.target is not None
     bodies, hinges = m.slices(BODY), m.slices(family.L.target)
@@ -49,4 +52,4 @@ def articulated_of(m: DenseMachine, family: Family) -> np.ndarray:
             P[..., bodies[p], bodies[p]] += step @ felt @ back
             step, back = step @ tau_bar, np.swapaxes(step @ tau_bar, -1, -2)
             bound[..., bodies[p], bodies[p]] += step @ bound[..., own, own] @ back
-    return P
+    return P, bound

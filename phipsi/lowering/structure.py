@@ -30,6 +30,7 @@ from phipsi.algebra.own import letter
 from phipsi.algebra.rewriting.normal import number_and_factors, taken_apart
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Causality, Space
 from phipsi.algebra.stars import starred
+from phipsi.algebra.walk import walk
 from phipsi.lowering.program import Domain, Shape, Slot
 
 if TYPE_CHECKING:
