@@ -139,6 +139,7 @@ class Job:
         doc: what it says of itself.
         real: what its numbers are.
         expressions: what the program computes.
+        is_attended: whether what its code complains of is looked at again.
     """
 
     program: Program
@@ -150,6 +151,7 @@ class Job:
     doc: str
     real: str = "double"
     expressions: tuple[Node, ...] = ()
+    is_attended: bool = True
 
     configurations = (CONFIGURATION,)
 
@@ -162,7 +164,7 @@ class Job:
     def about(self) -> bytes | None:
         """A digest of what the program computes; None if nobody can tell."""
         found = of_expressions(self.expressions) if self.expressions else None
-        return found and found + bytes([self.program.careful])
+        return found and found + repr((self.program.guard, self.is_attended)).encode()
 
     @cached_property
     def key(self) -> Parts | None:
@@ -179,8 +181,8 @@ class Job:
         return self, ()
 
     def traced(self, limit: int | None = None) -> Trace:
-        shapes = self.matrices
-        return trace(self.program, self.machine, self.points, shapes, Graph(limit), self.real)
+        where = self.machine, self.points, self.matrices, Graph(limit)
+        return trace(self.program, *where, self.real, self.is_attended)
 
     @property
     def matrices(self) -> list[tuple[int, int]]:

@@ -99,6 +99,11 @@ class ArrayFunction(ABC):
     def _in_double(self) -> ArrayFunction:
         """The same function in double precision."""
 
+    @property
+    @abstractmethod
+    def _unattended(self) -> ArrayFunction:
+        """The same function for code that has the last word."""
+
     @abstractmethod
     def _buffer(self, name: str, values: Mapping[str, Any]) -> Any:
         """What machine code reads an argument from: the user's array, or positions of points."""

@@ -50,7 +50,7 @@ def exported(function: ArrayFunction, points: Sequence[Point] | None = None) -> 
     if points is not None and not takes:
         raise InputError(f"`{function._text}` takes no points")
     lists = function._lists(points or ())
-    computation = function._computation(function._bodies(lists))
+    computation = function._unattended._computation(function._bodies(lists))
     if computation is None:
         raise BackendError(f"`{function._text}` on {function.model.name!r} is empty")
     numbers = dict(_written(function.model, lists))

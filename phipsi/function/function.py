@@ -282,9 +282,19 @@ class Function(ArrayFunction):
         code = self._careful._compiled(call)
         return call.exact() if code is None else self._careful._run(code, call, None, None)
 
+    def _tell_exact(self) -> None:
+        if self._careful is None:  # else machine code will look more closely soon
+            super()._tell_exact()
+
     @cached_property
     def _in_double(self) -> Function:
-        options = replace(self.options, real="double", lanes=None)
+        return self._with(replace(self.options, real="double", lanes=None))
+
+    @cached_property
+    def _unattended(self) -> Function:
+        return self._with(replace(self.options, is_attended=False))
+
+    def _with(self, options: Options) -> Function:
         what = self.model, self.expressions, self._several, self.program
         return Function(*what, options, self._parameters.names)
 
@@ -337,7 +347,8 @@ class Function(ArrayFunction):
             return None
         what = self.program, self._machine, bodies
         about = "phipsi", self._text, self.options.real
-        return Job(*what, shapes, outputs, *about, self.program.expressions)
+        attended = self.options.is_attended
+        return Job(*what, shapes, outputs, *about, self.program.expressions, attended)
 
     def _input_shape(self, letter: Symbol, bodies: Bodies) -> tuple[int, ...]:
         lists = self.program.points_of(letter, bodies)

@@ -275,9 +275,7 @@ class DenseMachine(MachineState):
                     return self._magnitude(formula)
         return np.abs(self.matrix(node))
 
-    def _by_block(
-        self, operand: Node, function: BlockFunction, *beside: np.ndarray
-    ) -> np.ndarray:
+    def _by_block(self, operand: Node, function: BlockFunction, *beside: np.ndarray) -> np.ndarray:
         """function(block, its name) on each diagonal block, zero elsewhere.
 
         Args:

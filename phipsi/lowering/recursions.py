@@ -28,7 +28,7 @@ from phipsi.algebra.spaces import BODY, JOINT
 from phipsi.algebra.stars import starred
 from phipsi.lowering.lower import SPATIAL, SQUARE, Lowering
 from phipsi.lowering.origins import upsilon_of
-from phipsi.lowering.program import FRAME, At, Read, Shape, Slot
+from phipsi.lowering.program import FRAME, At, Guard, Read, Shape, Slot
 from phipsi.lowering.settle import settle
 from phipsi.lowering.structure import (
     AXIS,
@@ -49,7 +49,7 @@ class RecursionLowering(Lowering):
 
     Pivots are held against what P was made of, which takes as long as P itself. Those of the
     mass operator are held against P and numbers of the machine first, which costs nothing; what is
-    in doubt then is run again by a program that is `careful`.
+    in doubt then is run again by a program that holds them against all of it, too: see `Guard`.
     """
 
     # -- what every body has -----------------------------------------------------------
@@ -233,14 +233,14 @@ class RecursionLowering(Lowering):
         return D
 
     def bound(self, family: Family) -> Slot:
-        """What errors of P are a share of: t(P) + blockdiag(E tau_bar N tau_bar* E*), tip_to_base."""
-        N, is_new = self.promise(("bound", family), "N", SQUARE)
+        """N = t(P) + blockdiag(E tau_bar N tau_bar* E*), tip_to_base: see `phipsi.lowering.pivots`."""
+        N, is_new = self.promise(("bound", family), "bound", SQUARE)
         if is_new:
             L_star, rotors = self.hinge(family)
             reads = self.gain(family), L_star, rotors, N
             carried = self.carry(family.E, self.emit("pass_bound", reads, SQUARE), family.E)
             own = self.emit("bound_entries", (self.articulated(family),), SQUARE)
-            made = self.emit("add_blocks", (carried, own), SQUARE, (True,), name="N")
+            made = self.emit("add_blocks", (carried, own), SQUARE, (True,), name="bound")
             N = self.define(N, made)
         return N
 
@@ -280,7 +280,7 @@ class RecursionLowering(Lowering):
             return None
         D, (L_star, _) = self.pivot(family), self.hinge(family)
         shape = replace(D.shape, symmetric=False)
-        if family == MASS and not self.careful:
+        if self.guard is Guard.NOTHING or (family == MASS and self.guard is Guard.NUMBERS):
             reads = D, self.articulated(family), L_star
             return self.emit("pivot_factor", reads, shape, name="F")
         return self.emit("pivot_factor_beside", (D, self.bound(family), L_star), shape, name="F")
@@ -293,6 +293,8 @@ class RecursionLowering(Lowering):
         space = family.L.target
         assert space is not None
         letter = Symbol("D", space, space)  # for the message
+        if self.guard is Guard.NOTHING:
+            return self.emit("general_inverse", (D,), D.shape, (letter,), name="D^-1")
         reads = D, self.bound(family), self.hinge(family)[0]
         return self.emit("pivot_inverse_beside", reads, D.shape, (letter,), name="D^-1")
 

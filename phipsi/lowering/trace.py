@@ -9,7 +9,7 @@ holds guarantees that `Watch` would not complain; one that fails only says that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -18,7 +18,7 @@ from phipsi.algebra.spaces import SCALAR, is_dense
 from phipsi.errors import BackendError
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering import blocks, rigid
-from phipsi.lowering.blocks import is_zero, minus, plus, times
+from phipsi.lowering.blocks import minus, plus, times
 from phipsi.lowering.cancellation import Cancellation, Remembered
 from phipsi.lowering.interpret import Run
 from phipsi.lowering.machine import Located, Machine, Values
@@ -34,6 +34,7 @@ from phipsi.scalars import Scalar, less, sqrt
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
 LEAST = 20  # nodes of one body, at the least
 ALERT = 1e-11  # a pivot below this makes Watch look: eigenvalues may be smaller than pivots
+UNATTENDED = 1e-11  # as `DOUBT`, of code whose complaints nobody looks at
 DENSE_ALERT = 1e-10  # likewise of a matrix of the whole machine
 SYMMETRY = 1e-10  # of a matrix that has a root, relative to its trace; Watch allows ten times more
 
@@ -70,7 +71,7 @@ SMALL = 12  # rows of a positive matrix of which floats have the inverse looked 
 # accepted in doubles: rounding adds less than 0.3e-6.
 LIMITS = {
     "double": Limits(DOUBT, SHARE, ALERT, DENSE_ALERT, SINGULAR, SYMMETRY, QUATERNION_TOLERANCE),
-    "float": Limits(2e-5, 1e-5, 1e-4, 1e-3, 3e3, 1e-5, 0.7 * QUATERNION_TOLERANCE),
+    "float": Limits(1e-5, 1e-5, 1e-4, 1e-3, 3e3, 1e-5, 0.7 * QUATERNION_TOLERANCE),
 }
 
 
@@ -95,13 +96,16 @@ class Checks:
     Args:
         graph: where conditions are added.
         real: what the code will compute with, "double" or "float".
+        is_attended: whether what complains is looked at again; if not, it has the last word.
 
     Attributes:
         cancellation: what bodies tell their parents, where numbers of the machine do not.
     """
 
-    def __init__(self, graph: Graph, real: str = "double"):
+    def __init__(self, graph: Graph, real: str = "double", is_attended: bool = True):
         self.graph, self.real, self.limits = graph, real, LIMITS[real]
+        if not is_attended:
+            self.limits = replace(self.limits, pivot=min(self.limits.pivot, UNATTENDED))
         self.cancellation: Cancellation | None = None
         self.found: dict[Node, None] = {}
 
@@ -236,6 +240,7 @@ def trace(
     shapes: Shapes,
     graph: Graph,
     real: str = "double",
+    is_attended: bool = True,
 ) -> Trace:
     """The graph of a program on a machine.
 
@@ -246,12 +251,13 @@ def trace(
         shapes: of the outputs.
         graph: an empty one; its limit is honoured by GraphTooLargeError.
         real: what the code will compute with, "double" or "float".
+        is_attended: whether what its checks complain of is looked at again.
 
     Raises:
         ZeroDivisionError: where a pivot is zero whatever the state.
         BackendError: for a machine too large or too small for single precision.
     """
-    checks = Checks(graph, real)
+    checks = Checks(graph, real, is_attended)
     taken: list[dict[tuple[int, int], Scalar]] = [{} for _ in program.outputs]
     values = symbolic_values(program, machine, points, graph)
     for joint in machine.model.leaders:

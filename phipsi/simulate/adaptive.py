@@ -113,6 +113,8 @@ class AdaptiveRun:
         self._reason, self._worst = None, ""
         try:
             (q1, v1, report), alarm = self._run(self.stepper, q, v, h, time)
+            if alarm and self.stepper is not self.setup.held:  # arrays look more closely
+                (q1, v1, report), alarm = self._run(self.setup.held, q, v, h, time)
         except SolveError as error:
             self._reason, alarm = error, True
         if alarm:

@@ -173,30 +173,6 @@ def general_inverse(seat: Seat, A: Matrix, operand: Any) -> list[list[Scalar]]:
     return _watched(seat, operand, A, blocks.general_inverse)
 
 
-@step("A.inv")
-def inverse_beside(
-    seat: Seat, A: Matrix, bound: Matrix, is_positive: bool, operand: Any
-) -> list[list[Scalar]]:
-    """A^-1, watched beside what A was made of, of which little may be left."""
-    invert = blocks.symmetric_inverse if is_positive else blocks.general_inverse
-    if seat.watch is not None:
-        seat.watch("inverse", operand, seat.k, A, invert, bound)
-    return invert(A)
-
-
-@step("")
-def magnitudes(seat: Seat, A: Matrix) -> list[list[Scalar]]:
-    """|A|, entry by entry."""
-    return [[blocks.magnitude(x) for x in row] for row in A]
-
-
-@step("")
-def bound_between(seat: Seat, bound: Matrix) -> list[list[Scalar]]:
-    """What entry (i,j) of a positive block is a share of, by what (i,i) and (j,j) are."""
-    roots = [sqrt(row[i]) for i, row in enumerate(bound)]
-    return blocks.mirrored(len(bound), lambda i, j: times(roots[i], roots[j]))
-
-
 @step("W.sqrt")
 def cholesky(seat: Seat, W: Matrix, operand: Any) -> list[list[Scalar]]:
     """The lower L with W = L L*; of a body in link axes, for what is lower depends on them."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 from phipsi.algebra.spaces import JOINT
 from phipsi.lowering import blocks
-from phipsi.lowering.blocks import is_one, is_zero, magnitude, minus, plus, times
+from phipsi.lowering.blocks import is_one, is_zero, minus, times
 from phipsi.lowering.inputs import SPATIAL
 from phipsi.lowering.seat import Seat, step
 from phipsi.scalars import Scalar
@@ -106,26 +105,6 @@ def pivot_factor(seat: Seat, D: Matrix, P: Matrix, L_star: Matrix) -> list[list[
     return blocks.factored(D)
 
 
-@step("D")
-def pivot_factor_beside(
-    seat: Seat, D: Matrix, bound: Matrix, L_star: Matrix
-) -> list[list[Scalar]]:
-    """D = L Delta L*, watched: a pivot that is roundoff of what P was made of is named."""
-    if seat.watch is not None:
-        seat.watch("pivot_beside", seat, D, bound, L_star)
-    return blocks.factored(D)
-
-
-@step("D.inv")
-def pivot_inverse_beside(
-    seat: Seat, D: Matrix, bound: Matrix, L_star: Matrix, operand: Any
-) -> list[list[Scalar]]:
-    """D^-1 of a D of any sign, watched like a pivot."""
-    if seat.watch is not None:
-        seat.watch("pivot_inverse_beside", seat, operand, D, bound, L_star)
-    return blocks.general_inverse(D)
-
-
 @step("factor.inv @ x")
 def pivot_solve(seat: Seat, factor: Matrix, x: Vector) -> list[Scalar]:
     """D^-1 x."""
@@ -191,25 +170,6 @@ def relieve_any(seat: Seat, P: Matrix, L_star: Matrix, G: Matrix) -> Matrix:
     return blocks.mirrored(
         len(P), lambda i, j: minus(P[i][j], blocks.dot(G[i], [row[j] for row in LP]))
     )
-
-
-@step("")
-def bound_entries(seat: Seat, P: Matrix) -> list[list[Scalar]]:
-    """t(P): the sums of the magnitudes in its two halves; see `phipsi.lowering.pivots`."""
-    bound = blocks.zero_matrix(6, 6)
-    for half in (range(3), range(3, 6)):
-        size = reduce(plus, (magnitude(P[i][j]) for i in half for j in half))
-        for i in half:
-            bound[i][i] = size
-    return bound
-
-
-@step("")
-def pass_bound(
-    seat: Seat, G: Matrix, L_star: Matrix, N: Matrix, bound: Matrix
-) -> list[list[Scalar]]:
-    """tau_bar N tau_bar*: what errors of tau_bar P are a share of."""
-    return blocks.congruence(pass_matrix(seat, G, L_star, N), bound)
 
 
 @step("tau_bar @ x")
