@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,10 @@ def evaluate(program: Program, machine: Machine, inputs: Inputs) -> list[np.ndar
 
     Where the program has doubts, one that is careful says whether there are values.
     """
-    try:
-        return _run(program, machine, inputs)
-    except DoubtError:
-        careful = find_careful(program, plain=not inputs.model.has_mimics)
-        return _run(careful, machine, inputs)
+    if not (program.has_doubts and machine.tells_sizes):
+        with suppress(DoubtError):
+            return _run(program, machine, inputs)
+    return _run(find_careful(program, plain=not inputs.model.has_mimics), machine, inputs)
 
 
 def _run(program: Program, machine: Machine, inputs: Inputs) -> list[np.ndarray]:

@@ -16,7 +16,7 @@ from phipsi.lowering import blocks
 from phipsi.lowering.frames import private_frames
 from phipsi.lowering.inputs import PLACE, SPATIAL
 from phipsi.lowering.links import Link
-from phipsi.lowering.outboard import find_outboard, with_outboard
+from phipsi.lowering.outboard import find_outboard
 from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Columns, Shape, Size
 from phipsi.lowering.seat import Seat
@@ -117,7 +117,8 @@ class Machine(Places):
             machine.model = replace(self.model, gravity=gravity)
         if self.parameters.move_frames:
             changed = private_frames(self.model, self.shifted, changes)
-            machine.links = tuple(map(with_outboard, changed, self.links))
+            pairs = zip(changed, self.links, strict=True)
+            machine.links = tuple(replace(x, fades=nominal.fades) for x, nominal in pairs)
         return machine
 
     @property

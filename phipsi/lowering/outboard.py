@@ -51,11 +51,6 @@ def find_outboard(model: Model, links: Sequence[Link]) -> tuple[Link, ...]:
     return tuple(found)
 
 
-def with_outboard(link: Link, known: Link) -> Link:
-    """A link that takes over from another what that knows of what it carries."""
-    return replace(link, outboard=known.outboard, fades=known.fades)
-
-
 def carried_size(size: Size, fading: Scalar, step: Scalar) -> Size:
     """What is told of a size, over a step of this length squared."""
     r, m = size

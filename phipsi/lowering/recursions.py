@@ -233,7 +233,7 @@ class RecursionLowering(Lowering):
         return D
 
     def bound(self, family: Family) -> Slot:
-        """N = t(P) + blockdiag(E tau_bar N tau_bar* E*), tip_to_base: see `phipsi.lowering.pivots`."""
+        """N = t(P) + blockdiag(E tau_bar N tau_bar* E*), tip_to_base: see `lowering.pivots`."""
         N, is_new = self.promise(("bound", family), "bound", SQUARE)
         if is_new:
             L_star, rotors = self.hinge(family)
