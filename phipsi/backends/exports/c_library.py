@@ -8,7 +8,7 @@ all angles where arithmetic is not that of doubles (`-ffast-math`, x87).
 from __future__ import annotations
 
 from fractions import Fraction
-from math import pi
+from math import isfinite, pi
 from string import Template
 
 from phipsi.backends import elementary, reduction
@@ -211,6 +211,7 @@ def number(x: float) -> str:
     >>> number(0.1), number(1e300), number(-2.0)
     ('0.1', '1e+300', '-2.0')
     """
+    assert isfinite(x), "C has no such number"
     return repr(float(x))
 
 
