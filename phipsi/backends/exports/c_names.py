@@ -16,13 +16,13 @@ LONGEST = 63  # characters by which C99 promises to tell names apart
 
 _LANGUAGE = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
-char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit
-continue decltype default delete do double dynamic_cast else enum explicit export extern false float
-for fortran friend goto if inline int long main mutable namespace new noexcept not not_eq nullptr
-operator or or_eq private protected public register reinterpret_cast requires restrict return short
-signed sizeof static static_assert static_cast std struct switch template this thread_local throw
-true try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile
-wchar_t while xor xor_eq i386 linux unix
+char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
+constinit continue decltype default delete do double dynamic_cast else enum explicit export extern
+false float for fortran friend goto if inline int long main mutable namespace new noexcept not
+not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
+restrict return short signed sizeof static static_assert static_cast std struct switch template this
+thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using
+virtual void volatile wchar_t while xor xor_eq i386 linux unix
 """
 # Of <math.h>, <complex.h> and <tgmath.h>, of which there is one for every kind of number.
 _OF_NUMBERS = """
@@ -34,60 +34,55 @@ isinf isless islessequal islessgreater isnan isnormal issignaling issubnormal is
 j1 jn ldexp lgamma llogb llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint
 nextafter nextdown nexttoward nextup pow pow10 remainder remquo rint round roundeven rsqrt scalb
 scalbln scalbn setpayload setpayloadsig signbit significand sin sincos sinh sqrt strfrom strto tan
-tanh tgamma totalorder totalordermag trunc ufromfp ufromfpx y0 y1 yn
-cabs cacos cacosh carg casin casinh catan catanh ccos ccosh cexp cimag clog clog10 conj cpow cproj
-creal csin csinh csqrt ctan ctanh
+tanh tgamma totalorder totalordermag trunc ufromfp ufromfpx y0 y1 yn cabs cacos cacosh carg casin
+casinh catan catanh ccos ccosh cexp cimag clog clog10 conj cpow cproj creal csin csinh csqrt ctan
+ctanh
 """
 _LIBRARY = """
 math_errhandling signgam complex imaginary assert errno setjmp longjmp sigsetjmp jmp_buf signal
 raise noreturn kill_dependency memory_order va_arg va_copy va_end va_list va_start offsetof div_t
 double_t float_t fenv_t fexcept_t femode_t fpos_t fpos64_t imaxdiv_t ldiv_t lldiv_t max_align_t
 mbstate_t nullptr_t off_t off64_t ptrdiff_t sig_atomic_t size_t ssize_t rsize_t errno_t time_t
-wctrans_t wctype_t wint_t
-feclearexcept fegetenv fegetexceptflag fegetmode fegetround feholdexcept feraiseexcept fesetenv
-fesetexcept fesetexceptflag fesetmode fesetround fetestexcept fetestexceptflag feupdateenv
-imaxabs imaxdiv strtoimax strtoumax wcstoimax wcstoumax localeconv setlocale
-asprintf clearerr cookie_io_functions_t ctermid cuserid dprintf fclose fcloseall fdopen feof ferror
-fflush fgetc fgetpos fgets fileno flockfile fmemopen fopen fopencookie fprintf fputc fputs fread
-freopen fscanf fseek fseeko fsetpos ftell ftello ftrylockfile funlockfile fwrite getc getchar
-getdelim getline gets getw obstack_printf obstack_vprintf open_memstream pclose perror popen printf
-putc putchar puts putw remove rename renameat renameat2 rewind scanf setbuf setbuffer setlinebuf
-setvbuf snprintf sprintf sscanf stderr stdin stdout tempnam tmpfile tmpnam tmpnam_r ungetc vasprintf
-vdprintf vfprintf vfscanf vprintf vscanf vsnprintf vsprintf vsscanf
-a64l abort abs aligned_alloc alloca arc4random arc4random_buf arc4random_uniform at_quick_exit
-atexit atof atoi atol atoll bsearch calloc call_once canonicalize_file_name clearenv comparison_fn_t
-div drand48 ecvt erand48 exit fcvt free free_aligned_sized free_sized gcvt getenv getloadavg getpt
-getsubopt grantpt initstate jrand48 l64a labs lcong48 ldiv llabs lldiv locale_t lrand48 malloc
-mblen mbstowcs mbtowc memalignment mkdtemp mkostemp mkostemps mkstemp mkstemps mktemp mrand48
-nrand48 on_exit posix_memalign posix_openpt ptsname putenv qecvt qfcvt qgcvt qsort quick_exit rand
-random realloc reallocarray realpath rpmatch secure_getenv seed48 setenv setstate srand srand48
-srandom strtol strtoll strtoq strtoul strtoull strtouq system unlockpt unsetenv valloc wcstombs
-wctomb
-bcmp bcopy bzero dcgettext dgettext explicit_bzero ffs ffsimax ffsl ffsll gettext index memccpy
-memchr memcmp memcpy memmem memmove mempcpy memrchr memset memset_explicit rindex stpcpy stpncpy
-strcasecmp strcasestr strcat strchr strcmp strcoll strcpy strcspn strdup strerror strlcat strlcpy
-strlen strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strrchr strsep strsignal strspn
-strstr strtok strtok_r strxfrm
-call_once once_flag asctime clock ctime difftime gmtime localtime mktime strfmon strftime strptime
-time timegm timespec_get timespec_getres
-c16rtomb c32rtomb c8rtomb mbrtoc16 mbrtoc32 mbrtoc8 btowc fgetwc fgetws fputwc fputws fwide fwprintf
-fwscanf getwc getwchar mbrlen mbrtowc mbsinit mbsrtowcs putwc putwchar swprintf swscanf ungetwc
-vfwprintf vfwscanf vswprintf vswscanf vwprintf vwscanf wcrtomb wcscat wcschr wcscmp wcscoll wcscpy
-wcscspn wcsftime wcslen wcsncat wcsncmp wcsncpy wcspbrk wcsrchr wcsrtombs wcsspn wcsstr wcstod
-wcstof wcstok wcstol wcstold wcstoll wcstoul wcstoull wcsxfrm wctob wmemchr wmemcmp wmemcpy wmemmove
-wmemset wprintf wscanf
-isalnum isalpha isascii isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper
-isxdigit iswalnum iswalpha iswblank iswcntrl iswctype iswdigit iswgraph iswlower iswprint iswpunct
-iswspace iswupper iswxdigit toascii tolower toupper towctrans towlower towupper wctrans wctype
-accept access alarm bind chdir close connect creat dup environ execl execle execlp execv execve
-execvp fork htobe16 htobe32 htobe64 htole16 htole32 htole64 be16toh be32toh be64toh le16toh le32toh
-le64toh bswap_16 bswap_32 bswap_64 kill link listen lseek mkdir nice open pause pipe pselect read
-recv rmdir select send shutdown sleep socket stat unlink usleep vfork wait write
-u_char u_int u_long u_short uint ulong ushort
-blkcnt_t blkcnt64_t blksize_t caddr_t clock_t clockid_t daddr_t dev_t fd_mask fd_set fsblkcnt_t
-fsblkcnt64_t fsfilcnt_t fsfilcnt64_t fsid_t gid_t id_t ino_t ino64_t key_t loff_t mode_t nlink_t
-pid_t quad_t u_quad_t register_t sigset_t suseconds_t timer_t uid_t useconds_t
-uint16_identity uint32_identity uint64_identity
+wctrans_t wctype_t wint_t feclearexcept fegetenv fegetexceptflag fegetmode fegetround feholdexcept
+feraiseexcept fesetenv fesetexcept fesetexceptflag fesetmode fesetround fetestexcept
+fetestexceptflag feupdateenv imaxabs imaxdiv strtoimax strtoumax wcstoimax wcstoumax localeconv
+setlocale asprintf clearerr cookie_io_functions_t ctermid cuserid dprintf fclose fcloseall fdopen
+feof ferror fflush fgetc fgetpos fgets fileno flockfile fmemopen fopen fopencookie fprintf fputc
+fputs fread freopen fscanf fseek fseeko fsetpos ftell ftello ftrylockfile funlockfile fwrite getc
+getchar getdelim getline gets getw obstack_printf obstack_vprintf open_memstream pclose perror popen
+printf putc putchar puts putw remove rename renameat renameat2 rewind scanf setbuf setbuffer
+setlinebuf setvbuf snprintf sprintf sscanf stderr stdin stdout tempnam tmpfile tmpnam tmpnam_r
+ungetc vasprintf vdprintf vfprintf vfscanf vprintf vscanf vsnprintf vsprintf vsscanf a64l abort abs
+aligned_alloc alloca arc4random arc4random_buf arc4random_uniform at_quick_exit atexit atof atoi
+atol atoll bsearch calloc call_once canonicalize_file_name clearenv comparison_fn_t div drand48 ecvt
+erand48 exit fcvt free free_aligned_sized free_sized gcvt getenv getloadavg getpt getsubopt grantpt
+initstate jrand48 l64a labs lcong48 ldiv llabs lldiv locale_t lrand48 malloc mblen mbstowcs mbtowc
+memalignment mkdtemp mkostemp mkostemps mkstemp mkstemps mktemp mrand48 nrand48 on_exit
+posix_memalign posix_openpt ptsname putenv qecvt qfcvt qgcvt qsort quick_exit rand random realloc
+reallocarray realpath rpmatch secure_getenv seed48 setenv setstate srand srand48 srandom strtol
+strtoll strtoq strtoul strtoull strtouq system unlockpt unsetenv valloc wcstombs wctomb bcmp bcopy
+bzero dcgettext dgettext explicit_bzero ffs ffsimax ffsl ffsll gettext index memccpy memchr memcmp
+memcpy memmem memmove mempcpy memrchr memset memset_explicit rindex stpcpy stpncpy strcasecmp
+strcasestr strcat strchr strcmp strcoll strcpy strcspn strdup strerror strlcat strlcpy strlen
+strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strrchr strsep strsignal strspn strstr
+strtok strtok_r strxfrm call_once once_flag asctime clock ctime difftime gmtime localtime mktime
+strfmon strftime strptime time timegm timespec_get timespec_getres c16rtomb c32rtomb c8rtomb
+mbrtoc16 mbrtoc32 mbrtoc8 btowc fgetwc fgetws fputwc fputws fwide fwprintf fwscanf getwc getwchar
+mbrlen mbrtowc mbsinit mbsrtowcs putwc putwchar swprintf swscanf ungetwc vfwprintf vfwscanf
+vswprintf vswscanf vwprintf vwscanf wcrtomb wcscat wcschr wcscmp wcscoll wcscpy wcscspn wcsftime
+wcslen wcsncat wcsncmp wcsncpy wcspbrk wcsrchr wcsrtombs wcsspn wcsstr wcstod wcstof wcstok wcstol
+wcstold wcstoll wcstoul wcstoull wcsxfrm wctob wmemchr wmemcmp wmemcpy wmemmove wmemset wprintf
+wscanf isalnum isalpha isascii isblank iscntrl isdigit isgraph islower isprint ispunct isspace
+isupper isxdigit iswalnum iswalpha iswblank iswcntrl iswctype iswdigit iswgraph iswlower iswprint
+iswpunct iswspace iswupper iswxdigit toascii tolower toupper towctrans towlower towupper wctrans
+wctype accept access alarm bind chdir close connect creat dup environ execl execle execlp execv
+execve execvp fork htobe16 htobe32 htobe64 htole16 htole32 htole64 be16toh be32toh be64toh le16toh
+le32toh le64toh bswap_16 bswap_32 bswap_64 kill link listen lseek mkdir nice open pause pipe pselect
+read recv rmdir select send shutdown sleep socket stat unlink usleep vfork wait write u_char u_int
+u_long u_short uint ulong ushort blkcnt_t blkcnt64_t blksize_t caddr_t clock_t clockid_t daddr_t
+dev_t fd_mask fd_set fsblkcnt_t fsblkcnt64_t fsfilcnt_t fsfilcnt64_t fsid_t gid_t id_t ino_t ino64_t
+key_t loff_t mode_t nlink_t pid_t quad_t u_quad_t register_t sigset_t suseconds_t timer_t uid_t
+useconds_t uint16_identity uint32_identity uint64_identity
 """
 _OURS = "bad count error failed first i l many n room rows s squares work"
 WORDS = frozenset((_LANGUAGE + _OF_NUMBERS + _LIBRARY + _OURS).split())
