@@ -46,16 +46,17 @@ mbstate_t nullptr_t off_t off64_t ptrdiff_t sig_atomic_t size_t ssize_t rsize_t 
 wctrans_t wctype_t wint_t feclearexcept fegetenv fegetexceptflag fegetmode fegetround feholdexcept
 feraiseexcept fesetenv fesetexcept fesetexceptflag fesetmode fesetround fetestexcept
 fetestexceptflag feupdateenv imaxabs imaxdiv strtoimax strtoumax wcstoimax wcstoumax localeconv
-setlocale asprintf clearerr cookie_io_functions_t ctermid cuserid dprintf fclose fcloseall fdopen
-feof ferror fflush fgetc fgetpos fgets fileno flockfile fmemopen fopen fopencookie fprintf fputc
-fputs fread freopen fscanf fseek fseeko fsetpos ftell ftello ftrylockfile funlockfile fwrite getc
-getchar getdelim getline gets getw obstack_printf obstack_vprintf open_memstream pclose perror popen
-printf putc putchar puts putw remove rename renameat renameat2 rewind scanf setbuf setbuffer
-setlinebuf setvbuf snprintf sprintf sscanf stderr stdin stdout tempnam tmpfile tmpnam tmpnam_r
-ungetc vasprintf vdprintf vfprintf vfscanf vprintf vscanf vsnprintf vsprintf vsscanf a64l abort abs
-aligned_alloc alloca arc4random arc4random_buf arc4random_uniform at_quick_exit atexit atof atoi
-atol atoll bsearch calloc call_once canonicalize_file_name clearenv comparison_fn_t div drand48 ecvt
-erand48 exit fcvt free free_aligned_sized free_sized gcvt getenv getloadavg getpt getsubopt grantpt
+setlocale asprintf clearerr cookie_io_functions_t cookie_close_function_t cookie_read_function_t
+cookie_seek_function_t cookie_write_function_t ctermid cuserid dprintf fclose fcloseall fdopen feof
+ferror fflush fgetc fgetpos fgets fileno flockfile fmemopen fopen fopencookie fprintf fputc fputs
+fread freopen fscanf fseek fseeko fsetpos ftell ftello ftrylockfile funlockfile fwrite getc getchar
+getdelim getline gets getw obstack_printf obstack_vprintf open_memstream pclose perror popen printf
+putc putchar puts putw remove rename renameat renameat2 rewind scanf setbuf setbuffer setlinebuf
+setvbuf snprintf sprintf sscanf stderr stdin stdout tempnam tmpfile tmpnam tmpnam_r ungetc vasprintf
+vdprintf vfprintf vfscanf vprintf vscanf vsnprintf vsprintf vsscanf a64l abort abs aligned_alloc
+alloca arc4random arc4random_buf arc4random_uniform at_quick_exit atexit atof atoi atol atoll
+bsearch calloc call_once canonicalize_file_name clearenv comparison_fn_t div drand48 ecvt erand48
+exit fcvt free free_aligned_sized free_sized gcvt getenv getloadavg getpt getsubopt grantpt
 initstate jrand48 l64a labs lcong48 ldiv llabs lldiv locale_t lrand48 malloc mblen mbstowcs mbtowc
 memalignment mkdtemp mkostemp mkostemps mkstemp mkstemps mktemp mrand48 nrand48 on_exit
 posix_memalign posix_openpt ptsname putenv qecvt qfcvt qgcvt qsort quick_exit rand random realloc
@@ -200,8 +201,8 @@ def _by_number(letter: re.Match[str]) -> str:
 
 
 _RULE = (
-    f"letters, digits and _, the first a letter, {LONGEST} at most, and no name of C, of C++ or of "
-    "their libraries"
+    f"letters, digits and _, the first a letter, {LONGEST} at most, and no name that C, C++, their "
+    "libraries or exported code itself has"
 )
 
 
