@@ -29,7 +29,7 @@ from phipsi.backends.exports.c_names import (
 from phipsi.backends.exports.c_parts import MANY, ONE, Parts
 from phipsi.backends.job import Computation, Shape
 from phipsi.backends.partition import Partition, Task
-from phipsi.errors import BackendError
+from phipsi.errors import BackendError, SolveError
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.trace import Trace
 from phipsi.scalars import HUGE
@@ -52,8 +52,9 @@ def write_header(
         machine: what the header says that it belongs to.
 
     Raises:
-        BackendError: a graph too large to be written out, numbers that are not doubles or not
-            finite, or no state that has a value.
+        BackendError: a graph too large to be written out, numbers that are not doubles, or not
+            finite.
+        SolveError: no state that has a value.
         ZeroDivisionError: where a pivot is zero whatever the state.
     """
     checked_name(name)
@@ -265,9 +266,9 @@ class _Header:
         traced, numbers = self.traced, sum(self.sizes.values())
         stored = store_states(self.computation, traced, self.states, numbers)
         if not len(stored.results[0]):
-            raise BackendError(
-                f"`{self.computation.doc}` on {self.machine!r} has no finite value in any of "
-                f"{STATES} random states: C is not written, since nothing could test it"
+            raise SolveError(
+                f"`{self.computation.doc}` has no finite value in any of {STATES} random states "
+                f"of {self.machine!r}: C is not written, since nothing could test it"
             )
         brought = (_is_brought(self.work), _is_brought(self.batch_work))
         return write_main(self.name, stored, self.inputs, self.outputs, brought)
