@@ -51,10 +51,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     file = checked_path(path)
     target = Path(os.path.realpath(file))
-    part = target.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        with _explained(file, target):
-            _check_replaceable(file, target)
+    with _explained(file, target):
+        _check_replaceable(file, target)
+        part = target.with_name(f".{secrets.token_hex(8)}.part")
+        try:
             with open(part, "xb") as stream:
                 yield stream
                 stream.flush()
@@ -63,9 +63,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             if target.exists():
                 shutil.copymode(target, part)
             os.replace(part, target)
-    finally:
-        with suppress(OSError):
-            part.unlink()
+        finally:
+            with suppress(OSError):
+                part.unlink()
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -337,6 +337,14 @@ def test_a_function_without_a_value_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_what_rounding_allows_is_a_number():
+    """Also where a result is as good as zero, or zero, beside what it might have been."""
+    wanted = np.array([[5e-324, 0.0], [0.0, 0.0], [1.0, 2.0]])
+    allowed = c_main._allowed(wanted, wanted + [[[1.0], [0.5], [1e-3]], [[0.0], [0.0], [0.0]]])
+    assert np.isfinite(allowed).all()
+    np.testing.assert_allclose(allowed[1:, 0], c_main.MARGIN * np.array([0.5, 5e-4]))
+
+
 @needs_compiler
 def test_states_without_a_value_are_left_out(tmp_path):
     """A singular state among those drawn, and one whose result no number holds."""

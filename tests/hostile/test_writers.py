@@ -240,6 +240,12 @@ def test_a_way_that_leads_in_a_circle(tmp_path):
         plainly(tmp_path / "loop" / "run.bin")
 
 
+@pytest.mark.parametrize("path", ["/", ".", "..", "./."])
+def test_directories_without_a_name_of_their_own(path):
+    with pytest.raises(InputError, match="it is a directory; give the name of a file in it"):
+        plainly(Path(path))
+
+
 @pytest.mark.parametrize("name", ["\ud800", "a" * 300])
 def test_names_that_no_file_can_have(tmp_path, name):
     with pytest.raises(InputError, match=r"expected the path of a file|the name is too long"):

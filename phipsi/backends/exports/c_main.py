@@ -153,13 +153,25 @@ def store_states(
         is_good &= sum(np.sum(x * x, axis=1) for x in rows.values()) < HUGE * HUGE
     count = min(max(NUMBERS // max(numbers, 1), 1), STATES)
     kept = np.flatnonzero(is_good)[:count]
-    allowed = []
-    for i, result in enumerate(results):
-        moved = np.max([np.abs(x[i][kept] - result[kept]) for x, _ in nearby], axis=(0, 2))
-        largest = np.abs(result[kept]).max(axis=1, initial=0.0)
+    wanted = [x[kept] for x in results]
+    allowed = [
+        _allowed(x, np.stack([near[i][kept] for near, _ in nearby])) for i, x in enumerate(wanted)
+    ]
+    return Stored({x: a[kept] for x, a in rows.items()}, wanted, allowed)
+
+
+def _allowed(wanted: np.ndarray, nearby: np.ndarray) -> np.ndarray:
+    """The error that rounding explains, state by state, in parts of the largest number.
+
+    Args:
+        wanted: (states, numbers).
+        nearby: (samples, states, numbers), the same rounded otherwise.
+    """
+    largest = np.abs(wanted).max(axis=1, initial=0.0)
+    with np.errstate(over="ignore"):
+        moved = np.abs(nearby - wanted).max(axis=(0, 2), initial=0.0)
         moved /= np.where(largest > 0.0, largest, 1.0)
-        allowed.append(np.maximum(MARGIN * moved, TOLERANCE)[:, None])
-    return Stored({x: a[kept] for x, a in rows.items()}, [x[kept] for x in results], allowed)
+        return np.clip(MARGIN * moved, TOLERANCE, np.finfo(float).max)[:, None]
 
 
 class _Rounding:

@@ -14,6 +14,7 @@ from phipsi.whole_file import checked_path
 
 LONGEST = 63  # characters by which C99 promises to tell names apart
 
+# Of C and C++, and what compilers define beside.
 _LANGUAGE = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
 char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
@@ -38,6 +39,7 @@ tanh tgamma totalorder totalordermag trunc ufromfp ufromfpx y0 y1 yn cabs cacos 
 casinh catan catanh ccos ccosh cexp cimag clog clog10 conj cpow cproj creal csin csinh csqrt ctan
 ctanh
 """
+# Of the other headers of C, and of those of POSIX and GNU that come with them.
 _LIBRARY = """
 math_errhandling signgam complex imaginary assert errno setjmp longjmp sigsetjmp jmp_buf signal
 raise noreturn kill_dependency memory_order va_arg va_copy va_end va_list va_start offsetof div_t
@@ -85,6 +87,7 @@ dev_t fd_mask fd_set fsblkcnt_t fsblkcnt64_t fsfilcnt_t fsfilcnt64_t fsid_t gid_
 key_t loff_t mode_t nlink_t pid_t quad_t u_quad_t register_t sigset_t suseconds_t timer_t uid_t
 useconds_t uint16_identity uint32_identity uint64_identity
 """
+# Of the code itself.
 _OURS = "bad count error failed first i l many n room rows s squares work"
 WORDS = frozenset((_LANGUAGE + _OF_NUMBERS + _LIBRARY + _OURS).split())
 # Names that come in families, and those that a compiler or its headers define in capitals.
@@ -98,8 +101,8 @@ THEIRS = re.compile(
     r"|I|NAN|NULL|EOF|WEOF|FILE|BUFSIZ|INFINITY|NDEBUG|MAXFLOAT|(HUGE|SNAN|CMPLX|SIG)\w*"
     r"|E[0-9A-Z]{2,}|(PRI|SCN)[a-zX]\w*|U?INT(\d+|MAX|PTR)_\w*|(BIG|BYTE|LITTLE|PDP)_(ENDIAN|ORDER)"
     r"|(DBL|FLT|LDBL|DEC\d+|DECIMAL|FP|M|MATH|U?INT|SIZE|PTRDIFF|WCHAR|WINT|S?U?CHAR|U?SHRT|U?L?LONG"
-    r"|BOOL|MB|LC|FE|ATOMIC|SEEK|EXIT|L|P|TMP|FOPEN|FILENAME|RAND|CLOCKS|TIME|TSS|ONCE|RENAME|FD"
-    r"|BITINT)_\w*|NFDBITS|W(CONTINUED|EXIT\w+|IF\w+|NOHANG|NOWAIT|STOP\w+|TERMSIG|UNTRACED)",
+    r"|BOOL|MB|LC|FE|ATOMIC|SEEK|EXIT|TMP|FOPEN|FILENAME|RAND|CLOCKS|TIME|TSS|ONCE|RENAME|FD"
+    r"|BITINT)_\w*|NFDBITS|L_[ct]\w*|P_tmpdir|W(CONTINUED|EXIT\w+|IF\w+|NOHANG|NOWAIT|STOP\w+|TERMSIG|UNTRACED)",
     re.ASCII,
 )
 # Names that exported code uses itself; sizes are macros in capitals, so that case does not count.
