@@ -340,7 +340,8 @@ def test_a_function_without_a_value_is_refused(tmp_path):
 def test_what_rounding_allows_is_a_number():
     """Also where a result is as good as zero, or zero, beside what it might have been."""
     wanted = np.array([[5e-324, 0.0], [0.0, 0.0], [1.0, 2.0]])
-    allowed = c_main._allowed(wanted, wanted + [[[1.0], [0.5], [1e-3]], [[0.0], [0.0], [0.0]]])
+    moved = np.array([[[1.0], [0.5], [1e-3]], [[0.0], [0.0], [0.0]]])
+    allowed = c_main._allowed(wanted, wanted + moved)
     assert np.isfinite(allowed).all()
     np.testing.assert_allclose(allowed[1:, 0], c_main.MARGIN * np.array([0.5, 5e-4]))
 
