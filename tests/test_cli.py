@@ -132,7 +132,7 @@ WRONG = {
     "no page": ("simulate puma560 --html run.pdf", 1, "unknown suffix '.pdf'"),
     "no page to view": ("view puma560 --html run.pdf", 1, "unknown suffix '.pdf'"),
     "no folder": ("simulate puma560 --out no/run.npz", 1, "there is no directory 'no'; make it"),
-    "a folder": ("simulate puma560 --plot drawer.png", 1, "this is a directory; give the name"),
+    "a folder": ("simulate puma560 --plot drawer.png", 1, "it is a directory; give the name"),
     "nothing to simulate": ("simulate alone.urdf", 1, "nothing moves in 'alone'"),
     "nothing to check": ("check alone.urdf", 1, "nothing to check; --base free lets its root"),
     "no states": ("check puma560 --states 0", 1, "--states is 0; expected a whole number, one"),
@@ -187,7 +187,10 @@ def test_place_that_cannot_be_written_to_is_found_before_the_work(capsys, folder
     monkeypatch.setattr(simulate, "run", pytest.fail)
     code, _, err = call(capsys, "simulate", "puma560", "--out", "drawer/run.csv")
     assert code == 1
-    assert err == "error: drawer/run.csv: no permission to write in 'drawer'; write elsewhere\n"
+    assert err == (
+        "error: drawer/run.csv: cannot be written: permission denied; check the rights on 'drawer' "
+        "or write elsewhere\n"
+    )
 
 
 @pytest.mark.parametrize(

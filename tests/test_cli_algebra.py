@@ -349,7 +349,7 @@ WRONG = {
     "open, to explain": (["explain", "I"], "the space of `I` is open"),
     "no level": (["explain", "phi", "--level", "8"], "no level 8; there are 1 (the expression)"),
     "no drawing": (["explain", "phi", "--svg", "a.png"], "unknown suffix '.png'"),
-    "a folder": (["explain", "phi", "--svg", "drawer.svg"], "this is a directory"),
+    "a folder": (["explain", "phi", "--svg", "drawer.svg"], "it is a directory"),
     "blocks of none": (["explain", "phi", "--svg", "a.svg", "--draw", "blocks"], "add --model"),
     "blocks to nowhere": (
         ["explain", "phi", "--model", "puma560", "--draw", "blocks"],

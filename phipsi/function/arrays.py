@@ -552,7 +552,8 @@ class ArrayFunction(ABC):
         """Write the function as a header of C99: one file, no allocation, no dependency.
 
         It computes one state, or a batch, and with NAME_TEST_MAIN defined holds a main
-        that compares with results of this function, to 1e-12.
+        that compares with results of this function: to 1e-12, or as far as rounding goes
+        where states are badly conditioned.
 
         Args:
             path: of the header, written whole or not at all.
@@ -561,7 +562,7 @@ class ArrayFunction(ABC):
 
         Raises:
             InputError: the file cannot be written, or names no C function.
-            BackendError: too large to be written without loops.
+            BackendError: too large to be written without loops, or a number that is not finite.
             SolveError: if no state has a value.
 
         >>> import os, tempfile, phipsi as pp
