@@ -209,7 +209,8 @@ class DenseMachine(MachineState):
     @_evaluate.register
     def _(self, node: Inverse) -> np.ndarray:
         operand = node.children[0]
-        if not _has_blocks(operand) or not has_cancelled(operand):
+        is_pivot = isinstance(operand, Symbol) and operand.record is op.D.record
+        if is_pivot or not _has_blocks(operand) or not has_cancelled(operand):
             return self._by_block_or_whole(operand, _inverse)
         bound = self._magnitude(operand)
         return self._by_block(operand, _inverse, bound)

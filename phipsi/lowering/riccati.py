@@ -10,7 +10,7 @@ from phipsi.algebra.families import Family
 from phipsi.algebra.spaces import BODY
 from phipsi.errors import SolveError
 from phipsi.lowering.inputs import SPATIAL
-from phipsi.lowering.pivots import bound_entries, is_beyond_roundoff
+from phipsi.lowering.pivots import bound_entries, is_beyond_roundoff, is_roundoff
 from phipsi.lowering.watch import inverse_or_none
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ def articulated_of(m: DenseMachine, family: Family) -> tuple[np.ndarray, np.ndar
             D = D + N[..., hinge, hinge]
         inverse = inverse_or_none(D)
         size = np.diagonal(map_ @ bound[..., own, own] @ star, axis1=-2, axis2=-1).real
-        if inverse is None or not np.all(is_beyond_roundoff(inverse, size)):
+        if inverse is None or np.any(
+            is_roundoff(D.real, size) & ~is_beyond_roundoff(inverse, size)
+        ):
             name = m.model.joints[k].name
             raise SolveError(f"`D({family})` is singular at joint {name!r} at this configuration")
         if p >= 0:
