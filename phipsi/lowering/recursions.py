@@ -237,9 +237,9 @@ class RecursionLowering(Lowering):
         N, is_new = self.promise(("bound", family), "bound", SQUARE)
         if is_new:
             L_star, rotors = self.hinge(family)
-            reads = self.gain(family), L_star, rotors, N
-            carried = self.carry(family.E, self.emit("pass_bound", reads, SQUARE), family.E)
             own = self.emit("bound_entries", (self.articulated(family),), SQUARE)
+            reads = self.gain(family), L_star, rotors, N, own
+            carried = self.carry(family.E, self.emit("pass_bound", reads, SQUARE), family.E)
             made = self.emit("add_blocks", (carried, own), SQUARE, (True,), name="bound")
             N = self.define(N, made)
         return N

@@ -11,7 +11,7 @@ from typing import Any
 from phipsi.lowering import blocks
 from phipsi.lowering.blocks import magnitude, plus, times
 from phipsi.lowering.seat import Seat, step
-from phipsi.lowering.steps.joint import pass_matrix
+from phipsi.lowering.steps.joint import lost_rows, pass_matrix
 from phipsi.scalars import Scalar, sqrt
 from phipsi.spatial import Matrix
 
@@ -61,12 +61,18 @@ def bound_entries(seat: Seat, P: Matrix) -> list[list[Scalar]]:
     return bound
 
 
-@step("tau_bar @ bound @ tau_bar.T")
+@step("")
 def pass_bound(
-    seat: Seat, G: Matrix, L_star: Matrix, N: Matrix, bound: Matrix
+    seat: Seat, G: Matrix, L_star: Matrix, N: Matrix, bound: Matrix, own: Matrix
 ) -> list[list[Scalar]]:
-    """tau_bar N tau_bar*: what errors of tau_bar P are a share of."""
-    return blocks.congruence(pass_matrix(seat, G, L_star, N), bound)
+    """What errors of tau_bar P are a share of: tau_bar N tau_bar*, and as much as P once more.
+
+    What is subtracted is rounded anew, in all rows but those that pass no force by structure.
+    """
+    passed, lost = blocks.congruence(pass_matrix(seat, G, L_star, N), bound), lost_rows(L_star, N)
+    for i in set(range(6)) - set(lost):
+        passed[i][i] = plus(passed[i][i], own[i][i])
+    return passed
 
 
 @step("")

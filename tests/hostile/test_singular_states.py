@@ -1,0 +1,232 @@
+"""Nothing singular answers: what has no inverse is refused on every path, and nothing else is."""
+
+import random
+import time
+
+import numpy as np
+import pytest
+
+import phipsi as pp
+from phipsi.joints import Prismatic, Revolute, Spherical, SphericalEuler, Universal
+from phipsi.operators import C, D, J, Jm, Mass, P, T, tau_bar
+
+FALL = Mass.inv @ (T - C)
+BODY = np.diag([0.1, 0.2, 0.25])
+TRIES = 3  # machines of an attack in the usual run
+STATES = 8  # of each
+
+PATHS = {
+    "unrolled": {"unroll": True},
+    "rolled": {"unroll": False},
+    "single": {"unroll": True, "dtype": np.float32},
+    "rolled single": {"unroll": False, "dtype": np.float32},
+    "arrays": {"backend": "numpy"},
+}
+every_path = pytest.mark.parametrize("path", PATHS)
+
+
+def compiled(model, expression, path):
+    return pp.compile(model, expression, **{"backend": "llvm", **PATHS[path]})
+
+
+def chain(joints, masses, positions=None, inertia=BODY, com=(0.2, 0.3, 0.1)):
+    """Bodies one after the other, those of a mass with an inertia."""
+    builder = pp.ModelBuilder("chain", strict=False)
+    parent = "world"
+    for k, (joint, mass) in enumerate(zip(joints, masses, strict=True)):
+        position = (0.3, 0.1, 0.2) if positions is None else positions[k]
+        body = {"mass": mass, "com": com, "inertia": inertia} if mass else {}
+        builder.add_body(f"b{k}", parent, joint, position=position, **body)
+        parent = f"b{k}"
+    return builder.build()
+
+
+def point_mass():
+    """Four joints move three freedoms: of the mass matrix, the rank is three in every state."""
+    axes = ((0, 0, 1), (0, 1, 0), (0, 1, 0), (1, 0, 0))
+    return chain(list(map(Revolute, axes)), [0, 0, 0, 1.0], inertia=None)
+
+
+def one_rigid_body():
+    """Eight joints move six freedoms."""
+    rng = np.random.default_rng(2)
+    joints = [Revolute(tuple(rng.normal(size=3))) for _ in range(8)]
+    return chain(joints, [0] * 7 + [1.0], rng.normal(size=(8, 3)))
+
+
+def redundant_arm():
+    rng = np.random.default_rng(5)
+    joints = [Revolute(tuple(rng.normal(size=3))) for _ in range(9)]
+    return chain(joints, [1.0] * 9, rng.normal(size=(9, 3)))
+
+
+def states_of(model, rng, count=STATES):
+    return [
+        (model.random(rng), rng.normal(size=model.nv), rng.normal(size=model.nv))
+        for _ in range(count)
+    ]
+
+
+# -- what the defects were -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("machine", [point_mass, one_rigid_body])
+@every_path
+def test_a_machine_that_is_singular_everywhere_answers_nowhere(machine, path):
+    model, rng = machine(), np.random.default_rng(0)
+    fall, inverse = compiled(model, FALL, path), compiled(model, Mass.inv, path)
+    for q, v, tau in states_of(model, rng, 30):
+        for call in (lambda: fall(q, v, tau), lambda: inverse(q)):  # noqa: B023
+            with pytest.raises(pp.SolveError, match="articulated inertia D of joint 'b"):
+                call()
+    q, v, tau = map(np.array, zip(*states_of(model, rng, 20), strict=True))
+    with pytest.raises(pp.SolveError):
+        fall(q, v, tau)
+
+
+@pytest.mark.parametrize("machine", [point_mass, one_rigid_body])
+def test_what_is_made_of_functions_does_not_answer_either(machine):
+    model, rng = machine(), np.random.default_rng(1)
+    for q, v, tau in states_of(model, rng, 10):
+        for call in (
+            lambda: pp.forward_dynamics(model, q, v, tau, backend="llvm"),  # noqa: B023
+            lambda: pp.mass_matrix_inverse(model, q, backend="llvm"),  # noqa: B023
+            lambda: compiled(model, FALL, "unrolled").jvp(q, v, tau, dq=v),  # noqa: B023
+            lambda: pp.simulate(model, q, v, duration=0.01, dt=1e-3),  # noqa: B023
+            lambda: pp.as_matrix(model, D.inv, q),  # noqa: B023
+        ):
+            with pytest.raises(pp.SolveError):
+                call()
+
+
+SIBLINGS = {
+    "redundant": (J.T @ J).inv @ T,
+    "redundant, with rotors": (J.T @ J + Jm).inv @ T,
+    "a singular block": tau_bar.inv,
+    "a difference": (P - P @ pp.operators.H.T @ D.inv @ pp.operators.H @ P).inv,
+}
+
+
+@pytest.mark.parametrize("name", SIBLINGS)
+@every_path
+def test_other_inverses_are_held_against_what_they_are_made_of(name, path):
+    model, rng = redundant_arm(), np.random.default_rng(2)
+    function = compiled(model, SIBLINGS[name], path)
+    points = {"points": ["b8"]} if "points" in function.inputs else {}
+    for q, _, tau in states_of(model, rng, 10):
+        given = points | ({"T": tau} if "T" in function.inputs else {})
+        with pytest.raises(pp.SolveError, match="singular"):
+            function(q, **given)
+        with pytest.raises(pp.SolveError, match="singular"):
+            pp.as_matrix(model, SIBLINGS[name], q, **given)
+
+
+@every_path
+def test_with_rotors_the_same_blocks_have_an_inverse(path):
+    builder = pp.ModelBuilder("arm")
+    builder.add_body("a", joint=Revolute((0, 0, 1)), mass=1.0, inertia=BODY, rotor_inertia=0.1)
+    builder.add_body(
+        "b", "a", Revolute((1, 0, 0)), mass=1.0, inertia=BODY, position=(1, 0, 0), rotor_inertia=0.1
+    )
+    model = builder.build()
+    found = compiled(model, tau_bar.inv, path)([0.3, 0.4])
+    right = np.linalg.inv(pp.as_matrix(model, tau_bar, [0.3, 0.4]))
+    assert np.abs(found - right).max() < (1e-3 if "single" in path else 1e-12)
+
+
+# -- what is nearly singular answers, and is right ---------------------------------------------
+
+
+@pytest.mark.parametrize("far", [1e-2, 1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("path", ["unrolled", "rolled", "arrays"])
+def test_near_gimbal_lock_there_is_an_answer(far, path):
+    model = chain([SphericalEuler()], [1.0], [(0, 0, 0)], com=(0, 0, 0))
+    q = np.array([0.2, 0.1, 0.3])
+    near = [q + (np.pi / 2 - far - q) * e for e in np.eye(3)]
+    q = max(near, key=lambda x: np.linalg.cond(pp.as_matrix(model, Mass, x)))
+    found = compiled(model, Mass.inv, path)(q)
+    M = pp.as_matrix(model, Mass, q)
+    assert np.linalg.cond(M) > 0.01 / far**2
+    assert np.abs(found @ M - np.eye(3)).max() < 1e-13 * np.linalg.cond(M)
+
+
+@pytest.mark.parametrize("path", ["unrolled", "rolled", "arrays"])
+def test_needles_and_heavy_tools_answer(path):
+    """D is far below the inertia that its joint moves, and keeps its digits."""
+    for thin in (1e-6, 1e-8, 1e-10, 1e-12):
+        joints = [Revolute((0, 0, 1)), Revolute((0, 1, 0)), Revolute((0, 0, 1))]
+        inertia = np.diag([1.0, 1.0, thin])
+        model = chain(joints, [1.0, 1.0, 1.0], [(0, 0, 1)] * 3, inertia, com=(0, 0, 0.5))
+        inverse, q = compiled(model, Mass.inv, path), np.array([0.3, 0.9, 0.4])
+        M = pp.as_matrix(model, Mass, q)
+        scale = 1.0 / np.sqrt(np.diag(M))
+        error = (inverse(q) @ M - np.eye(3)) / scale * scale[:, None]
+        assert np.abs(error).max() < 1e-9
+
+
+@pytest.mark.parametrize("count", [40, 400, 4000])
+def test_long_chains_raise_no_doubts(count):
+    """Neither of rods nor of nearly massless bodies between them."""
+    rng = np.random.default_rng(4)
+    model = pp.chain(count)
+    fall = pp.compile(model, FALL, backend="llvm")
+    for q, v, tau in states_of(model, rng, 2):
+        fall(q, v, tau)
+    assert fall._doubts == 0
+
+
+# -- attack --------------------------------------------------------------------------------
+
+
+def random_joint(rng):
+    axis = tuple(rng.normal(size=3)) if rng.random() < 0.5 else tuple(np.eye(3)[rng.integers(3)])
+    kinds = (Revolute(axis), Revolute(axis), Prismatic(axis), Universal(), Spherical())
+    return kinds[rng.choice(len(kinds), p=[0.35, 0.35, 0.15, 0.1, 0.05])]
+
+
+def random_chain(rng):
+    """Few bodies of mass, and more joints than these have freedoms, or about as many."""
+    count = int(rng.integers(3, 13))
+    joints = [random_joint(rng) for _ in range(count)]
+    masses = [float(10 ** rng.uniform(-6, 3)) if rng.random() < 0.2 else 0 for _ in range(count)]
+    masses[-1] = masses[-1] or 1.0
+    positions = rng.normal(size=(count, 3)) * 10 ** rng.uniform(-2, 1)
+    inertia = None if rng.random() < 0.3 else BODY * 10 ** rng.uniform(-6, 1)
+    com = rng.normal(size=3) if rng.random() < 0.7 else np.zeros(3)
+    return chain(joints, masses, positions, inertia, tuple(com))
+
+
+def attack(seed, seconds):
+    """Machines of which the mass matrix is singular, or nearly: compiled raises where dense does.
+
+    Where both answer, they agree as far as the mass matrix allows.
+    """
+    rng, end, tries = np.random.default_rng(seed), time.monotonic() + seconds, 0
+    machines = 0
+    while machines < TRIES or time.monotonic() < end:
+        model = random_chain(rng)
+        machines += 1
+        if not model.nv:
+            continue
+        paths = random.Random(int(rng.integers(1 << 30))).sample(sorted(PATHS), 2)
+        functions = [(path, compiled(model, Mass.inv, path)) for path in paths]
+        for q, _, _ in states_of(model, rng):
+            try:
+                dense = pp.as_matrix(model, Mass.inv, q)
+                pp.as_matrix(model, D.inv, q)
+            except pp.SolveError:
+                dense = None
+            for path, function in functions:
+                try:
+                    found = function(q)
+                except pp.SolveError:
+                    found = None
+                if found is not None:
+                    what = f"{path}: {model!r} at {q.tolist()}"
+                    assert dense is not None, f"answers where there is no answer: {what}"
+            tries += 1
+    return tries
+
+
+def test_attack(fuzz):
+    fuzz.tried(attack(fuzz.seed, fuzz.seconds), "states of singular machines")
