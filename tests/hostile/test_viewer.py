@@ -1,0 +1,734 @@
+"""A viewer whose callers mean no good: pages of other sites, programs, floods.
+
+The viewer runs in a process of its own, as a user's does, and is attacked from this one. After
+each blow it has to show what it is told, to have printed nothing, and not to have grown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import math
+import random
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import fields
+from http import HTTPStatus
+
+import msgspec
+import pytest
+import viser
+import zstandard
+from browser import Browser, until
+from viewing import lifting, shown
+from viser import _messages as messages
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+import phipsi as pp
+from phipsi.view import Viewer, door
+from phipsi.view.hearing import LONGEST_MESSAGE, can_be, heard
+from phipsi.view.legible import LONGEST, as_html, legible
+
+TRIES = 40  # at least
+ROOM = 96  # MiB that a viewer may grow by, whatever is thrown at it
+PATIENCE = 20.0  # s
+EVERY_MESSAGE = [kind for kind in messages.Message.get_subclasses() if kind.__name__[0] != "_"]
+
+# The user's program: it does what it reads on lines, and answers on lines.
+PROGRAM = """
+import json, sys
+import phipsi as pp
+arm = pp.examples.planar_arm(2)
+times = [0.0, 1.0]
+with pp.view(arm, block=False, open_browser=False) as viewer:
+    print(json.dumps(viewer.url), flush=True)
+    for line in sys.stdin:
+        what, *q = json.loads(line)
+        if what == "set":
+            viewer.set(q)
+            told = [float(x) for x in viewer._scene._frames[1].position]
+            told += [sliders[0].value for sliders in viewer._panel._sliders.values()]
+        else:
+            with open("/proc/self/status") as status:
+                told = next(int(x.split()[1]) for x in status if x.startswith("VmHWM"))
+        print(json.dumps(told), flush=True)
+"""
+
+
+class Host:
+    """The viewer in its own process."""
+
+    def __enter__(self) -> Host:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.url = self._read()
+        self.port = int(self.url.rpartition(":")[2])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _read(self) -> object:
+        line = self._process.stdout.readline()
+        assert line, self._process.stderr.read()
+        return json.loads(line)
+
+    def ask(self, *line: object) -> object:
+        self._process.stdin.write(json.dumps(line) + "\n")
+        self._process.stdin.flush()
+        return self._read()
+
+    def shows_what_it_is_told(self, q: list[float]) -> None:
+        """The second joint of a planar arm is at the end of the first rod: (cos, 0, sin)."""
+        x, y, z, *sliders = self.ask("set", *q)
+        assert math.dist((x, y, z), (math.cos(q[0]), 0.0, math.sin(q[0]))) < 1e-6
+        assert sliders == q
+
+    def memory(self) -> float:
+        """The most that it had, MiB."""
+        return self.ask("memory") / 1024.0
+
+    def end(self) -> str:
+        """What it printed where nobody looks."""
+        out, err = self._process.communicate(timeout=PATIENCE)
+        assert self._process.returncode == 0, err
+        return out + err
+
+    # -- ways to call it
+
+    def call(self, origin: str | None = None, name: str = "127.0.0.1") -> ClientConnection:
+        """A websocket to it, of a page of some origin that calls it by some name."""
+        return connect(
+            f"ws://{name}:{self.port}",
+            sock=self.line(),
+            origin=origin,
+            subprotocols=[f"viser-v{viser.__version__}"],
+            compression=None,
+            max_size=None,
+            ping_interval=None,
+            close_timeout=1,
+            open_timeout=PATIENCE,
+        )
+
+    def line(self) -> socket.socket:
+        """A line to it, on which nothing was said yet."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+
+    def fetch(self, path: str = "/", **headers: str) -> int:
+        """The status of the answer to a request."""
+        request = urllib.request.Request(self.url + path, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Host]:
+    with Host() as running:
+        yield running
+
+
+def said(raw: bytes) -> list[dict]:
+    """The messages in what a server of viser sends: two lengths, and msgpack in zstd."""
+    packed = int.from_bytes(raw[8:16], "little")
+    return msgspec.msgpack.decode(zstandard.decompress(raw[16 : 16 + packed]))["messages"]
+
+
+def inputs_of(page: ClientConnection) -> dict[str, str]:
+    """The names of sliders, boxes and buttons, and what stands beside them."""
+    found: dict[str, str] = {}
+    while True:
+        for message in said(page.recv(timeout=PATIENCE)):
+            if message["type"].startswith("Gui") and "label" in message.get("props", {}):
+                found[message["uuid"]] = message["props"]["label"]
+            if message["type"] == "ReplayDoneMessage":
+                return found
+
+
+def change(uuid: str, /, **updates: object) -> bytes:
+    return msgspec.msgpack.encode({"type": "GuiUpdateMessage", "uuid": uuid, "updates": updates})
+
+
+CAMERA = {
+    "type": "ViewerCameraMessage",
+    "wxyz": [1.0, 0.0, 0.0, 0.0],
+    "position": [0.0, 0.0, 1.0],
+    "fov": 1.0,
+    "near": 0.1,
+    "far": 10,
+    "image_height": 300,
+    "image_width": 400,
+    "look_at": [0.0, 0.0, 0.0],
+    "up_direction": [0, 0, 1],
+}
+
+
+# -- who comes in ----------------------------------------------------------------------
+
+
+OWN = "http://127.0.0.1:{port}"
+FOREIGN_ORIGINS = (
+    *("https://evil.com", "http://evil.com:{port}", "null", "http://127.0.0.1:1", "file://"),
+    *("https://127.0.0.1:{port}", "http://localhost:{port}", "http://127.0.0.1.evil.com:{port}"),
+    *("http://127.0.0.1", "", "http://127.0.0.1:{port}/", "http://evil.com@127.0.0.1:{port}"),
+)
+FOREIGN_HOSTS = (
+    *("evil.com", "127.0.0.1.evil.com", "localhost.evil.com", "0.0.0.0", "127.0.0.2", "[::]"),
+    *("2130706433", "evil.com:80@127.0.0.1", "127.0.0.1:80:80", "localhost.", ""),
+)
+
+
+def test_own_page_comes_in(host):
+    for name in ("127.0.0.1", "localhost", "LOCALHOST"):
+        with host.call(f"http://{name}:{host.port}", name) as page:
+            assert "joint1" in inputs_of(page).values()
+    assert host.fetch() == HTTPStatus.OK
+
+
+def test_program_of_this_machine_comes_in(host):
+    """Only browsers name an origin, and a program can name any."""
+    with host.call() as page:
+        assert inputs_of(page)
+
+
+@pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
+def test_page_of_another_site_is_refused(host, origin):
+    with pytest.raises(InvalidStatus, match="403"):
+        host.call(origin.format(port=host.port))
+    assert host.fetch(Origin=origin.format(port=host.port)) == HTTPStatus.FORBIDDEN
+
+
+@pytest.mark.parametrize("name", FOREIGN_HOSTS)
+def test_other_name_that_leads_here_is_refused(host, name):
+    """As where the name server of a site says that the site is at 127.0.0.1."""
+    assert host.fetch(Host=f"{name}:{host.port}") == HTTPStatus.FORBIDDEN
+    with closing(host.line()) as line:
+        line.sendall(
+            f"GET / HTTP/1.1\r\nHost: {name}:{host.port}\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nOrigin: http://{name}\r\n"
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
+        )
+        assert line.recv(4096).startswith(b"HTTP/1.1 403 ")
+
+
+@pytest.mark.parametrize("header", ["Host", "Origin"])
+def test_two_answers_to_one_question_are_refused(host, header):
+    own = {"Host": f"127.0.0.1:{host.port}", "Origin": f"http://127.0.0.1:{host.port}"}
+    twice = "".join(f"{header}: {x}\r\n" for x in (own[header], "http://evil.com"))
+    with closing(host.line()) as line:
+        rest = "" if header == "Host" else f"Host: {own['Host']}\r\n"
+        line.sendall(f"GET / HTTP/1.1\r\n{rest}{twice}\r\n".encode())
+        assert line.recv(4096).startswith(b"HTTP/1.1 403 ")
+
+
+def test_no_name_at_all_is_refused(host):
+    with closing(host.line()) as line:
+        line.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert line.recv(4096).startswith(b"HTTP/1.1 403 ")
+
+
+def test_page_is_held_in_no_frame_of_another_site(host):
+    with urllib.request.urlopen(host.url, timeout=PATIENCE) as answer:
+        policy = answer.headers["Content-Security-Policy"]
+    assert policy == "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
+
+
+@pytest.mark.parametrize("path", ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd"])
+def test_no_file_is_given_away(host, path):
+    assert host.fetch(path) == HTTPStatus.NOT_FOUND
+
+
+def test_page_of_another_viser_is_told_to_load_again(host):
+    with connect(
+        f"ws://127.0.0.1:{host.port}", subprotocols=["viser-v0.0.1"], compression=None
+    ) as page:
+        with pytest.raises(ConnectionClosed) as closed:
+            page.recv(timeout=PATIENCE)
+        assert closed.value.rcvd.code == 1002
+
+
+def test_only_so_many_look_at_once(host):
+    pages = [host.call() for _ in range(door.MOST_CLIENTS)]
+    try:
+        for page in pages:
+            assert inputs_of(page)
+        with host.call() as one_more:
+            with pytest.raises(ConnectionClosed) as closed:
+                one_more.recv(timeout=PATIENCE)
+            assert closed.value.rcvd.code == 1013
+    finally:
+        for page in pages:
+            page.close()
+    host.shows_what_it_is_told([0.4, 0.1])
+    until_let_in(host)
+
+
+def until_let_in(host: Host) -> None:
+    """The places of those who have gone are free after a moment."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with suppress(ConnectionClosed, InvalidHandshake, OSError), host.call() as page:
+            if inputs_of(page):
+                return
+        time.sleep(0.05)
+    raise AssertionError("nobody is let in any more")
+
+
+def test_nobody_comes_in_while_a_page_is_written(arm, monkeypatch, tmp_path):
+    """Its server is one of viser for a moment; it lets nobody in."""
+    from phipsi.view import recording
+
+    statuses = []
+
+    def call(server, *arguments):
+        url = f"http://127.0.0.1:{server.get_port()}"
+        with pytest.raises(urllib.error.HTTPError) as error:
+            urllib.request.urlopen(url, timeout=PATIENCE)
+        error.value.close()
+        statuses.append(error.value.code)
+        return set_stage(server, *arguments)
+
+    set_stage = recording.set_stage
+    monkeypatch.setattr(recording, "set_stage", call)
+    pp.view(arm, html=tmp_path / "arm.html")
+    assert statuses == [HTTPStatus.FORBIDDEN]
+
+
+def test_viser_that_cannot_be_guarded_is_refused(arm, monkeypatch):
+    """As one that serves in another way: nothing is left open."""
+    from viser.infra import WebsockServer
+
+    started = []
+    work = WebsockServer._background_worker
+
+    def start(self, ready):
+        started.append(self)
+        serve = door.websocket_server.serve
+        monkeypatch.setattr(door.websocket_server, "serve", serve.args[0])
+        work(self, ready)
+
+    monkeypatch.setattr(WebsockServer, "_background_worker", start)
+    with pytest.raises(pp.BackendError, match="the viewer cannot guard its page with viser"):
+        shown(arm)
+    (only,) = started
+    assert not only._server_thread.is_alive()
+
+
+def test_other_servers_are_served_as_ever():
+    """A server that is no one of viser, made at the same moment, keeps its own rules."""
+
+    async def serve_meanwhile() -> None:
+        with door.Door().hung():
+            serving = door.websocket_server.serve(handler, "127.0.0.1", 0)
+        async with serving as server:
+            assert (server.handler, server.process_request) == (handler, None)
+
+    async def handler(connection):
+        raise NotImplementedError
+
+    before = door.websocket_server.serve
+    asyncio.run(serve_meanwhile())
+    assert door.websocket_server.serve is before
+
+
+# -- what is heard ---------------------------------------------------------------------
+
+
+class Input:
+    """As viser's handle of an input."""
+
+    def __init__(self, value: object, **properties: object):
+        self.value = value
+        self.__dict__.update(properties)
+
+
+@pytest.mark.parametrize(
+    ("touched", "values", "others"),
+    [
+        (Input(True), [True, False], [1, 0, "on", None, [], 1.0]),
+        (
+            Input(0.5, min=-1.0, max=1.0),
+            [-1, 0.25, 1.0, 1.0 + 1e-9],
+            [1.1, -2, math.nan, math.inf, "0", True, None, [0.1], {}, 2**70],
+        ),
+        (Input(1, min=0, max=3), [0, 3], [4, -1, "1"]),
+        (
+            Input("all", options=("all", "none")),
+            ["all", "none"],
+            ["some", 1, None, ["all"], b"all"],
+        ),
+        (Input("text"), [], ["text", 1]),
+        (Input(None), [], [None, b"file"]),
+    ],
+)
+def test_input_takes_what_it_can_be(touched, values, others):
+    assert [can_be(touched, value) for value in values] == [True] * len(values)
+    assert [can_be(touched, value) for value in others] == [False] * len(others)
+
+
+def test_only_the_value_of_an_input_is_changed():
+    """viser would set any attribute: whether the input is there, whom it calls."""
+    inputs = {"a": Input(0.5, min=0.0, max=1.0)}
+    assert heard(change("a", value=0.75), inputs) == change("a", value=0.75)
+    for updates in ({"removed": True}, {"update_cb": []}, {"value": 0.1, "removed": True}, {}):
+        assert heard(change("a", **updates), inputs) is None
+    assert heard(change("b", value=0.75), inputs) is None
+
+
+def test_camera_is_heard_without_what_comes_along():
+    raw = msgspec.msgpack.encode(CAMERA | {"owner": "x", "__class__": 1})
+    assert msgspec.msgpack.decode(heard(raw, {})) == CAMERA
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"wxyz": [1.0]}, {"position": [0, 0, math.nan]}, {"fov": math.inf}, {"look_at": "xyz"}),
+        *({"image_height": "3"}, {"far": None}, {"position": [[0], [0], [0]]}),
+    ],
+)
+def test_camera_that_is_none_is_not_heard(wrong):
+    assert heard(msgspec.msgpack.encode(CAMERA | wrong), {}) is None
+
+
+@pytest.mark.parametrize("kind", EVERY_MESSAGE, ids=lambda kind: kind.__name__)
+def test_no_other_message_is_heard(kind):
+    """Uploads, drags, renders, storage, what servers say to pages: all of viser's messages."""
+    said = {"type": kind.__name__} | {each.name: "a" for each in fields(kind)}
+    assert heard(msgspec.msgpack.encode(said), {"a": Input(True)}) is None
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"\xc1", "text", b"\x80", msgspec.msgpack.encode([1]), msgspec.msgpack.encode({1: 2})]
+    + [
+        b"\x91" * 10_000 + b"\x90",
+        b"\xdd\xff\xff\xff\xff",
+        b"\xdb\xff\xff\xff\xff",
+        b"\x81\xc0\xc0",
+    ]
+    + [msgspec.msgpack.encode({"type": x}) for x in (None, 1, [], "", "GuiUpdateMessage")],
+)
+def test_what_is_no_message_is_not_heard(raw):
+    assert heard(raw, {}) is None
+
+
+# -- what remains ----------------------------------------------------------------------
+
+
+def test_slider_that_a_caller_would_remove_stays(host):
+    with host.call() as page:
+        names = inputs_of(page)
+        page.send(msgspec.msgpack.encode(CAMERA))
+        for uuid in names:
+            page.send(change(uuid, removed=True))
+            page.send(change(uuid, update_cb=7, sync_cb=7, value=0.1))
+        host.shows_what_it_is_told([0.3, -0.2])
+
+
+def test_slider_is_moved_by_a_page(host):
+    """The other half of the tests above: a page is heard where it says what pages say."""
+    with host.call(OWN.format(port=host.port)) as page:
+        (uuid,) = (name for name, label in inputs_of(page).items() if label == "joint1")
+        page.send(msgspec.msgpack.encode(CAMERA))
+        place = None
+        page.send(change(uuid, value=0.625))
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and place is None:
+            for message in said(page.recv(timeout=PATIENCE)):
+                if message["type"] == "SetPositionMessage" and message["name"] == "/1 link2":
+                    place = message["position"]
+        assert place is not None
+        assert math.dist(place, (math.cos(0.625), 0.0, math.sin(0.625))) < 1e-6
+
+
+@pytest.fixture
+def slide() -> pp.Model:
+    """It has everything that moves: shapes, collision shapes, a loop that opens."""
+    builder = pp.ModelBuilder("slide")
+    box = [pp.geometry.Box((1, 1, 1))]
+    builder.add_body("slide", joint=pp.joints.Prismatic((0, 0, 1)), mass=1.0, visuals=box)
+    builder.add_collisions("slide", box)
+    builder.add_closure("pin", "world", "slide", pp.joints.Spherical())
+    return builder.build()
+
+
+def test_what_was_removed_is_not_missed(slide):
+    """A user has the nodes and the inputs of viser removed, one by one or all."""
+    with shown(slide, collisions=True) as viewer:
+        scene = viewer._scene
+        removed = [scene._frames[0], *next(iter(viewer._panel._sliders.values()))]
+        for handle in removed:
+            handle.remove()
+        viewer.set([0.1])
+        viewer._server.scene.reset()
+        viewer._server.gui.reset()
+        viewer.set([7.0])
+        for group in ("shapes", "collisions", "inertias", "joints"):
+            scene.show(group, "all")
+        scene.show_frames(True)
+        scene.loops.show(False)
+        viewer._list_problems()
+
+
+def test_motion_whose_time_line_was_removed_plays_on(arm):
+    with shown(lifting(arm)) as viewer:
+        viewer._server.gui.reset()
+        viewer._player._press()
+        viewer.set([0.5, 0.0])
+        before = viewer._player.playback.time
+        viewer._player._press()
+        viewer._player.playback.advance(0.1)
+        assert viewer._player.playback.time != before
+        assert viewer._player._thread.is_alive()
+
+
+def test_error_that_is_no_removal_is_raised():
+    from phipsi.view.handles import put
+
+    class Broken:
+        _impl = type("", (), {"removed": False})
+
+        def __setattr__(self, name, value):
+            raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        put(Broken(), value=1)
+
+
+# -- names -----------------------------------------------------------------------------
+
+
+SPITEFUL = (
+    *("<img src=x onerror=document.title='owned'>", "{document.title='owned'}", "\x1b]0;owned\x07"),
+    *("![](secret.png)", "![](/etc/passwd)", "![](http://127.0.0.1:1/x.png)", "</script><script>"),
+    *("a\u202eb", "half \ud800", "x" * 100_000, "line\nline", "&lt;", "`code`", "\x00", "[0m"),
+)
+
+
+def spiteful_machine(name: str, folder: object = "") -> pp.Model:
+    """Everything in it that can have a name has this one."""
+    builder = pp.ModelBuilder(name)
+    lost = pp.geometry.Visual.of(pp.geometry.Mesh(f"{folder}/{name}.stl"))
+    two = pp.joints.Universal()
+    builder.add_body(name, joint_name=name, mass=1.0, com=(1, 0, 0), visuals=[lost])
+    builder.add_body(f"{name}2", name, two, joint_name=f"{name}2", mass=1.0, com=(1, 0, 0))
+    builder.add_collisions(name, [lost])
+    return builder.build()
+
+
+def everything_sent(viewer: Viewer) -> list[dict]:
+    """What a page that connects is sent; in it, pictures are bytes."""
+    buffer = viewer._server._websock_server._broadcast_buffer
+    return [message.as_serializable_dict([]) for message in buffer.message_from_id.values()]
+
+
+@pytest.mark.parametrize("name", SPITEFUL)
+def test_names_are_text_wherever_they_are_sent(name, monkeypatch, capfd):
+    """No Markdown, of which viser reads pictures; no HTML that is not escaped; nothing long."""
+    import imageio.v3
+
+    monkeypatch.setattr(imageio.v3, "imread", lambda *_, **__: pytest.fail("a file was read"))
+    with shown(spiteful_machine(name), collisions=True) as viewer:
+        viewer.set([0.1, 0.2, 0.3])
+        sent = everything_sent(viewer)
+    msgspec.msgpack.encode(sent)  # as the server does
+    assert not [x for x in sent if x["type"] == "GuiMarkdownMessage"]
+    (listed,) = (x["props"]["content"] for x in sent if x["type"] == "GuiHtmlMessage")
+    assert re.findall("<[^>]*>", listed) == [as_html([]).split("</")[0], "</pre>"]
+    assert max(len(text) for text in texts(sent)) < 4 * LONGEST
+    assert all(text.replace("\n", "").isprintable() for text in texts(sent))
+    assert capfd.readouterr().err.replace("\n", "").isprintable()
+
+
+def texts(told: object) -> Iterator[str]:
+    """Every text in a message."""
+    if isinstance(told, str):
+        yield told
+    elif isinstance(told, dict):
+        for part in told.values():
+            yield from texts(part)
+    elif isinstance(told, list | tuple):
+        for part in told:
+            yield from texts(part)
+
+
+@pytest.mark.parametrize("name", SPITEFUL)
+def test_names_are_text_on_pages_that_play_a_motion(name, tmp_path):
+    """Pages of two machines differ in their titles and in data that is spelled in letters."""
+    page = pp.view(spiteful_machine(name), html=tmp_path / "page.html").read_text()
+    plain = pp.view(spiteful_machine("plain"), html=tmp_path / "plain.html").read_text()
+    parts = re.compile(r"<title>([^<]*)</title>|__VISER_EMBED_DATA__=\"[A-Za-z0-9+/=]*\"")
+    assert parts.sub("", page) == parts.sub("", plain)
+    (title,) = filter(None, (found[1] for found in parts.finditer(page)))
+    assert html.unescape(title) == legible(name)
+
+
+def test_local_picture_is_not_read_for_a_name(tmp_path):
+    """A link named as a Markdown picture: the picture was read, and sent to the page."""
+    from PIL import Image
+
+    Image.new("RGB", (2, 2), (255, 0, 0)).save(tmp_path / "secret.png")
+    with shown(spiteful_machine(f"![]({tmp_path}/secret.png)")) as viewer:
+        assert not any("data:image" in text for text in texts(everything_sent(viewer)))
+
+
+def test_page_shows_names_as_text():
+    """In a browser that would run what they say."""
+    name = "<img src=x onerror=document.title='owned'>![](x.png){document.title='owned'}"
+    with shown(spiteful_machine(name)) as viewer, Browser(700, 420) as page:
+        page.open(viewer.url)
+        shown_text = "document.body.textContent.includes('onerror=document.title')"
+        until(lambda: page.evaluate(shown_text), "the name to be shown")
+        press = "[...document.querySelectorAll('*')].filter(x => x.textContent == 'Not shown')"
+        page.evaluate(f"{press}.forEach(x => x.click())")
+        until(lambda: page.evaluate("document.querySelector('pre') !== null"), "the list")
+        assert page.evaluate("document.querySelector('pre').children.length") == 0
+        assert (
+            page.evaluate("document.querySelectorAll('img[src=x], img[src=\"x.png\"]').length") == 0
+        )
+        assert page.evaluate("document.title") != "owned"
+
+
+# -- floods ----------------------------------------------------------------------------
+
+
+def anything(rng: random.Random, depth: int = 0) -> object:
+    """What msgpack can hold."""
+    kind = rng.randrange(9 if depth < 4 else 7)
+    match kind:
+        case 0:
+            return rng.choice((None, True, False, 0, -1, 2**63, -(2**63)))
+        case 1:
+            return rng.choice((math.nan, math.inf, -0.0, 1e308, rng.random()))
+        case 2:
+            return rng.choice(("value", "removed", "update_cb", "props", "type", "uuid", "x" * 999))
+        case 3:
+            return rng.randbytes(rng.randrange(64))
+        case 4 | 5 | 6:
+            return rng.choice(EVERY_MESSAGE).__name__
+        case 7:
+            return [anything(rng, depth + 1) for _ in range(rng.randrange(5))]
+        case _:
+            return {str(anything(rng, 9)): anything(rng, depth + 1) for _ in range(3)}
+
+
+def message(rng: random.Random, uuids: list[str]) -> bytes | str:
+    """Random bytes; or a message of viser, of which some is not as it should be."""
+    match rng.randrange(8):
+        case 0:
+            return rng.randbytes(rng.choice((0, 1, 10, 1000)))
+        case 1:
+            return rng.choice(("", "text", "{}", "\x00" * 100))
+        case 2:
+            return rng.choice((b"\x91", b"\x81\xa1a", b"\xdd\x7f\xff\xff\xff")) * rng.choice(
+                (1, 3000)
+            )
+        case 3:
+            return msgspec.msgpack.encode(anything(rng))
+        case 4:
+            return change(rng.choice(uuids), **{str(anything(rng, 9)): anything(rng)})
+        case 5:
+            return change(rng.choice(uuids), value=anything(rng, 3))
+        case 6:
+            return msgspec.msgpack.encode(CAMERA | {rng.choice(list(CAMERA)): anything(rng)})
+        case _:
+            kind = rng.choice(EVERY_MESSAGE)
+            told = {each.name: rng.choice((anything(rng), *uuids)) for each in fields(kind)}
+            return msgspec.msgpack.encode({"type": kind.__name__} | told)
+
+
+def frame(opcode: int, data: bytes, fin: bool = True) -> bytes:
+    """A frame of a websocket, with a mask of zeros."""
+    length = (
+        bytes([0x80 | len(data)]) if len(data) < 126 else b"\xfe" + len(data).to_bytes(2, "big")
+    )
+    return bytes([opcode | 0x80 * fin]) + length + bytes(4) + data
+
+
+def pour(page: ClientConnection, data: bytes, times: int) -> None:
+    """Send it again and again, past all that would be asked first; until it is not taken."""
+    page.socket.settimeout(1.0)
+    with suppress(OSError):
+        for _ in range(times):
+            page.socket.sendall(data)
+
+
+def blow(host: Host, rng: random.Random) -> None:
+    """One of all that a caller may try."""
+    with suppress(ConnectionClosed, InvalidHandshake, OSError, TimeoutError):
+        match rng.randrange(10):
+            case 0:  # no request
+                with closing(host.line()) as line:
+                    line.sendall(rng.randbytes(rng.choice((1, 100, 100_000))))
+                    line.settimeout(0.05)
+                    line.recv(100)
+            case 1:  # requests of all sorts
+                path = rng.choice(("/", "/" + "a" * 5000, "/%00", "/..%2f..", "/?" + "b" * 3000))
+                host.fetch(path, **{rng.choice(("Host", "Origin", "Upgrade")): rng.choice("abc")})
+            case 2:  # lines that are opened and left
+                for line in [host.line() for _ in range(door.MOST_CONNECTIONS + 8)]:
+                    line.close()
+            case 3:  # pages that come and go
+                for _ in range(5):
+                    host.call().close()
+            case 4:  # one message that is too long
+                with host.call() as page:
+                    page.send(bytes(rng.choice((LONGEST_MESSAGE + 1, 2**22))))
+            case 5:  # a message that never ends
+                with host.call() as page:
+                    pour(page, frame(2, b"", fin=False) + frame(0, b"", fin=False) * 2000, 20)
+            case 6:  # questions whose answers are not read
+                with host.call() as page:
+                    pour(page, frame(9, bytes(125)) * 500, 200)
+            case 7:  # the slider, faster than it can be followed
+                with host.call() as page:
+                    names = inputs_of(page)
+                    page.send(msgspec.msgpack.encode(CAMERA))
+                    for uuid in names:
+                        sent = (frame(2, change(uuid, value=rng.random())) for _ in range(200))
+                        pour(page, b"".join(sent), 2)
+            case _:  # messages of all sorts
+                with host.call() as page:
+                    uuids = list(inputs_of(page))
+                    page.send(msgspec.msgpack.encode(CAMERA))
+                    for _ in range(100):
+                        page.send(message(rng, uuids))
+
+
+def attack(seed: int, seconds: float) -> int:
+    """Blows at a viewer, which has to stand them all: so many were tried."""
+    rng, end = random.Random(seed), time.monotonic() + seconds
+    with Host() as host:
+        until_let_in(host)
+        before, tried = host.memory(), 0
+        while tried < TRIES or time.monotonic() < end:
+            blow(host, rng)
+            host.shows_what_it_is_told([rng.uniform(-3, 3), rng.uniform(-3, 3)])
+            assert host.memory() < before + ROOM
+            tried += 1
+        until_let_in(host)
+        assert host.end() == ""
+    return tried
+
+
+def test_attack(fuzz):
+    fuzz.tried(attack(fuzz.seed, fuzz.seconds), "blows at a viewer")
