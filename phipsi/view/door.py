@@ -13,8 +13,9 @@ import functools
 import logging
 import re
 import threading
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
@@ -24,13 +25,14 @@ from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
+from websockets.protocol import SEND_EOF
 
-from phipsi.errors import BackendError
 from phipsi.view.hearing import LONGEST_MESSAGE, heard
 
 MOST_CLIENTS = 16
 MOST_CONNECTIONS = 64  # requests for files among them
 MOST_UNSENT = 2**16  # bytes for a caller who asks for more and reads nothing
+FAREWELL = 1.0  # s, for a caller to say that it has heard that all is over
 THIS_MACHINE = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.IGNORECASE)
 FRAMES = "http://localhost:* http://127.0.0.1:*"  # pages of this machine may hold ours
 HEADERS = {
@@ -46,18 +48,18 @@ _hanging = threading.Lock()
 
 
 class Door:
-    """Stands in front of one server of viser; closed until it is opened.
+    """Stands in front of one server of viser; shut until it is opened.
 
     Attributes:
         clients: how many are in.
+        is_passed: whether viser serves through it.
     """
 
     def __init__(self) -> None:
-        self.clients = 0
-        self._inputs: dict[str, Any] | None = None
-        self._pool: Any = None
+        self.clients, self.is_passed = 0, False
+        self._inputs: Mapping[str, Any] | None = None
+        self._pool: Executor | None = None
         self._spoken = f"viser-v{version('viser')}"
-        self._is_hung = False
 
     @contextmanager
     def hung(self) -> Iterator[None]:
@@ -70,33 +72,24 @@ class Door:
             finally:
                 websocket_server.serve = before  # type: ignore
 
-    def guard(self, server: Any, is_open: bool) -> None:
-        """See who calls a server that was made while the door was hung.
+    def open(self, inputs: Mapping[str, Any], pool: Executor) -> None:
+        """Let callers in.
 
         Args:
-            server: of viser.
-            is_open: whether anybody is let in.
-
-        Raises:
-            BackendError: this viser serves in another way, or keeps its inputs in another.
+            inputs: sliders, boxes and buttons of the page, as viser names them.
+            pool: in which viser does what they say.
         """
-        try:
-            pool, inputs = server._thread_executor, server.gui._gui_input_handle_from_uuid
-        except AttributeError:
-            self._is_hung = False
-        if not self._is_hung:
-            raise BackendError(
-                f"the viewer cannot guard its page with viser {version('viser')}; "
-                "pip install 'viser==1.1.*'"
-            )
-        if is_open:
-            self._pool, self._inputs = pool, inputs
+        self._pool, self._inputs = pool, inputs
+
+    def shut(self) -> None:
+        """Let nobody in, and hear nobody who is in."""
+        self._inputs = None
 
     def refusal(self, headers: Headers) -> str | None:
         """Why a caller is not let in; None if it is.
 
         >>> door = Door()
-        >>> door._inputs = {}
+        >>> door.open({}, None)
         >>> door.refusal(Headers(Host="evil.com:8080"))
         'this page is for 127.0.0.1 and localhost alone'
         >>> door.refusal(Headers(Host="localhost:8080", Origin="https://evil.com"))
@@ -104,7 +97,7 @@ class Door:
         >>> door.refusal(Headers(Host="localhost:8080", Origin="http://localhost:8080"))
         """
         if self._inputs is None:
-            return "nobody is let in yet"
+            return "nobody is let in"
         hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
         if len(hosts) != 1 or not THIS_MACHINE.fullmatch(hosts[0]):
             return "this page is for 127.0.0.1 and localhost alone"
@@ -119,7 +112,7 @@ class Door:
 
     def heard(self, raw: bytes | str) -> bytes | None:
         """A message as viser is to have it; None if no page would say it."""
-        return heard(raw, self._inputs or {})
+        return None if self._inputs is None else heard(raw, self._inputs)
 
     # -- what viser calls
 
@@ -127,7 +120,7 @@ class Door:
         """As `serve` of websockets, with this door before the handler if it is viser's."""
         if not handler.__module__.startswith("viser."):
             return serve(handler, *place, **options)
-        self._is_hung = True
+        self.is_passed = True
         answer = options["process_request"]
 
         def ask(caller: ServerConnection, request: Request) -> Response | None:
@@ -141,6 +134,7 @@ class Door:
             "process_request": ask,
             "process_response": _add_headers,
             "max_size": LONGEST_MESSAGE,
+            "close_timeout": FAREWELL,
             "create_connection": functools.partial(Caller, self),
             "logger": logger,
         }
@@ -194,6 +188,21 @@ class Caller(ServerConnection):
                 self.transport.abort()
                 return
         super().process_event(event)
+
+    def send_data(self) -> None:
+        """Write what there is to send at once, and nothing on a line that is cut.
+
+        asyncio would complain of every further write.
+        """
+        parts = self.protocol.data_to_send()
+        if self.transport.is_closing():
+            return
+        data = b"".join(parts)
+        if data:
+            self.transport.write(data)
+        if SEND_EOF in parts:
+            with suppress(OSError, RuntimeError):
+                self.transport.write_eof()
 
     async def recv(self, decode: bool | None = None) -> Any:
         """The next message that a page would say."""

@@ -27,19 +27,12 @@ def open_server(title: str, port: int | None = None) -> Any:
     Raises:
         BackendError: viser is not installed, or is one that cannot be guarded.
     """
-    viser = need("viser", "view", "the viewer")
-    from phipsi.view.door import Door  # which needs what viser brings
+    need("viser", "view", "the viewer")
+    from phipsi.view.guarded import GuardedServer  # a server of viser
 
-    door = Door()
-    with quiet(), door.hung():
-        server = viser.ViserServer(host=HOST, port=port or 0, label=legible(title), verbose=False)
-    try:
-        door.guard(server, is_open=port is not None)
-        server.request_share_url = lambda verbose=True: None  # nothing makes it public
-        server.gui.configure_theme(show_share_button=False, show_logo=False)
-    except BaseException:
-        close_server(server)
-        raise
+    with quiet():
+        server = GuardedServer(HOST, port or 0, legible(title), is_open=port is not None)
+    server.gui.configure_theme(show_share_button=False, show_logo=False)
     return server
 
 
