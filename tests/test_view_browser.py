@@ -5,11 +5,11 @@ at through a pinhole of which only the place and the angle are known.
 """
 
 import math
-from importlib.metadata import version
 
 import numpy as np
 import pytest
 import trimesh
+import viser
 from browser import Browser, find_chromium, until
 
 import phipsi as pp
@@ -264,7 +264,7 @@ def test_names_are_shown_as_text(browser):
 def test_page_of_another_site_cannot_look(browser, machine, tmp_path):
     """It comes from a file, so its origin is another, and asks in every way that pages can."""
     with view(machine, open_browser=False, block=False) as viewer:
-        address, language = viewer.url.removeprefix("http"), f"viser-v{version('viser')}"
+        address, language = viewer.url.removeprefix("http"), f"viser-v{viser.__version__}"
         page = tmp_path / "page.html"
         page.write_text(f"""<script>
             window.told = [];

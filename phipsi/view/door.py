@@ -17,9 +17,9 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
-from importlib.metadata import version
 from typing import Any
 
+import viser
 import websockets.asyncio.server as websocket_server
 from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
@@ -59,7 +59,7 @@ class Door:
         self.clients, self.is_passed = 0, False
         self._inputs: Mapping[str, Any] | None = None
         self._pool: Executor | None = None
-        self._spoken = f"viser-v{version('viser')}"
+        self._spoken = f"viser-v{viser.__version__}"
 
     @contextmanager
     def hung(self) -> Iterator[None]:

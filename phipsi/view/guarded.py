@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import TimeoutError
 from contextlib import suppress
-from importlib.metadata import version
 
 import viser
 
@@ -35,7 +34,7 @@ class GuardedServer(viser.ViserServer):
         if not self._door.is_passed:
             super().stop()
             raise BackendError(
-                f"the viewer cannot guard its page with viser {version('viser')}; "
+                f"the viewer cannot guard its page with viser {viser.__version__}; "
                 "pip install 'viser==1.1.*'"
             )
         if is_open:

@@ -330,6 +330,19 @@ def test_only_so_many_look_at_once(host):
     until_let_in(host)
 
 
+def is_cut(line: socket.socket) -> bool:
+    """Whether a line ends, after what was on it already."""
+    line.settimeout(5.0)  # who says nothing is cut after 10
+    try:
+        while line.recv(2**16):
+            pass
+    except ConnectionError:
+        pass
+    except TimeoutError:
+        return False
+    return True
+
+
 def until_let_in(host: Host) -> None:
     """The places of those who have gone are free after a moment."""
     end = time.monotonic() + PATIENCE
@@ -339,6 +352,16 @@ def until_let_in(host: Host) -> None:
                 return
         time.sleep(0.05)
     raise AssertionError("nobody is let in any more")
+
+
+def test_only_so_many_lines_are_open_at_once(host):
+    lines = [line_to(host.port) for _ in range(door.MOST_CONNECTIONS + 4)]
+    try:
+        assert is_cut(lines[-1])
+    finally:
+        for line in lines:
+            line.close()
+    until_let_in(host)
 
 
 def test_nobody_comes_in_while_a_page_is_written(arm, monkeypatch, tmp_path):
@@ -507,19 +530,6 @@ def test_slider_is_moved_by_a_page(host):
                     place = message["position"]
         assert place is not None
         assert math.dist(place, (math.cos(0.625), 0.0, math.sin(0.625))) < 1e-6
-
-
-def is_cut(line: socket.socket) -> bool:
-    """Whether a line ends, after what was on it already."""
-    line.settimeout(PATIENCE)
-    try:
-        while line.recv(2**16):
-            pass
-    except ConnectionError:
-        pass
-    except TimeoutError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("first", [frame(2, b"a", fin=False), frame(1, b"", fin=False)])
