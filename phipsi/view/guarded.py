@@ -46,8 +46,9 @@ class GuardedServer(viser.ViserServer):
     def stop(self) -> None:
         """Hear nobody any more, have done what was heard, and end."""
         self._door.shut()
-        with suppress(RuntimeError, TimeoutError):  # where it has ended already
-            heard = asyncio.run_coroutine_threadsafe(asyncio.sleep(0.0), self.get_event_loop())
-            heard.result(PATIENCE)
+        loop = self.get_event_loop()
+        if loop.is_running():
+            with suppress(TimeoutError):
+                asyncio.run_coroutine_threadsafe(asyncio.sleep(0.0), loop).result(PATIENCE)
         self._thread_executor.shutdown()
         super().stop()
