@@ -7,15 +7,9 @@ each blow it has to show what it is told, to have printed nothing, and not to ha
 from __future__ import annotations
 
 import asyncio
-import html
-import json
 import math
 import random
-import re
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import urllib.error
@@ -28,212 +22,39 @@ from http import HTTPStatus
 import msgspec
 import numpy as np
 import pytest
-import viser
-import zstandard
 from browser import until
+from callers import (
+    CAMERA,
+    EVERY_MESSAGE,
+    PATIENCE,
+    Host,
+    call,
+    change,
+    frame,
+    inputs_of,
+    is_cut,
+    line_to,
+    said,
+    slider_of,
+    until_let_in,
+)
 from viewing import lifting, shown
-from viser import _messages as messages
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
 import phipsi as pp
-from phipsi.view import Viewer, door
-from phipsi.view.hearing import LONGEST_MESSAGE, can_be, heard
-from phipsi.view.legible import LONGEST, as_html, legible
+from phipsi.view import door
+from phipsi.view.hearing import LONGEST_MESSAGE
 
 BLOWS = 10  # kinds of them
 TRIES = 3 * BLOWS  # at least
 ROOM = 96  # MiB that a viewer may grow by, whatever is thrown at it
-PATIENCE = 20.0  # s
-UNTAKEN = 0.3  # s, after which nothing more is sent to who does not take it
-EVERY_MESSAGE = [kind for kind in messages.Message.get_subclasses() if kind.__name__[0] != "_"]
-
-# The user's program: it does what it reads on lines, and answers on lines.
-PROGRAM = """
-import json, resource, sys
-import phipsi as pp
-
-def memory():  # the most that there was, MiB; the other call counts the parent, too, on Linux
-    try:
-        with open("/proc/self/status") as status:
-            return next(int(x.split()[1]) / 2**10 for x in status if x.startswith("VmHWM"))
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-arm = pp.examples.planar_arm(2)
-with pp.view(arm, block=False, open_browser=False) as viewer:
-    print(json.dumps(viewer.url), flush=True)
-    for line in sys.stdin:
-        what, *q = json.loads(line)
-        if what == "set":
-            viewer.set(q)
-            told = [float(x) for x in viewer._scene._frames[1].position]
-            told += [sliders[0].value for sliders in viewer._panel._sliders.values()]
-        else:
-            told = memory()
-        print(json.dumps(told), flush=True)
-"""
-
-
-def line_to(port: int) -> socket.socket:
-    """A line on which nothing was said yet."""
-    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-
-
-def call(port: int, origin: str | None = None, name: str = "127.0.0.1") -> ClientConnection:
-    """A websocket to a viewer, of a page of some origin that calls it by some name."""
-    return connect(
-        f"ws://{name}:{port}",
-        sock=line_to(port),
-        origin=origin,
-        subprotocols=[f"viser-v{viser.__version__}"],
-        compression=None,
-        max_size=None,
-        ping_interval=None,
-        close_timeout=0.1,
-        open_timeout=PATIENCE,
-    )
-
-
-class Host:
-    """The viewer in its own process."""
-
-    def __enter__(self) -> Host:
-        self._printed = tempfile.TemporaryFile("w+")
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._printed,
-            text=True,
-        )
-        self.url = self._read()
-        self.port = int(self.url.rpartition(":")[2])
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
-        self._printed.close()
-
-    def _read(self) -> object:
-        line = self._process.stdout.readline()
-        assert line, self.printed()
-        return json.loads(line)
-
-    def ask(self, *line: object) -> object:
-        self._process.stdin.write(json.dumps(line) + "\n")
-        self._process.stdin.flush()
-        return self._read()
-
-    def shows_what_it_is_told(self, q: list[float]) -> None:
-        """The second joint of a planar arm is at the end of the first rod: (cos, 0, sin).
-
-        What callers have said before may still move it.
-        """
-        end, place = time.monotonic() + PATIENCE, (math.cos(q[0]), 0.0, math.sin(q[0]))
-        while True:
-            x, y, z, *sliders = self.ask("set", *q)
-            if sliders == q and math.dist((x, y, z), place) < 1e-6:
-                return
-            assert time.monotonic() < end, (x, y, z, sliders, q)
-            time.sleep(0.01)
-
-    def memory(self) -> float:
-        """The most that it had, MiB."""
-        return self.ask("memory")
-
-    def end(self) -> None:
-        """End it as a user does; nobody has made it print anything."""
-        out, _ = self._process.communicate(timeout=PATIENCE)
-        assert (self._process.returncode, out + self.printed()) == (0, "")
-
-    def printed(self) -> str:
-        self._printed.seek(0)
-        return self._printed.read()
-
-    # -- ways to call it
-
-    def call(self, origin: str | None = None, name: str = "127.0.0.1") -> ClientConnection:
-        """A websocket to it."""
-        return call(self.port, origin, name)
-
-    def bare(self) -> socket.socket:
-        """A websocket of which nobody reads."""
-        line = line_to(self.port)
-        line.sendall(
-            f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nUpgrade: websocket\r\n"
-            "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-            f"Sec-WebSocket-Protocol: viser-v{viser.__version__}\r\n"
-            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
-        )
-        line.settimeout(UNTAKEN)
-        return line
-
-    def fetch(self, path: str = "/", **headers: str) -> int:
-        """The status of the answer to a request."""
-        request = urllib.request.Request(self.url + path, headers=headers)
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-                return answer.status
-        except urllib.error.HTTPError as error:
-            error.close()
-            return error.code
 
 
 @pytest.fixture(scope="module")
 def host() -> Iterator[Host]:
     with Host() as running:
         yield running
-
-
-def said(raw: bytes) -> list[dict]:
-    """The messages in what a server of viser sends: two lengths, and msgpack in zstd."""
-    packed = int.from_bytes(raw[8:16], "little")
-    return msgspec.msgpack.decode(zstandard.decompress(raw[16 : 16 + packed]))["messages"]
-
-
-def inputs_of(page: ClientConnection) -> dict[str, str]:
-    """The names of sliders, boxes and buttons, and what stands beside them."""
-    found: dict[str, str] = {}
-    while True:
-        for message in said(page.recv(timeout=PATIENCE)):
-            if message["type"].startswith("Gui") and "label" in message.get("props", {}):
-                found[message["uuid"]] = message["props"]["label"]
-            if message["type"] == "ReplayDoneMessage":
-                return found
-
-
-def slider_of(page: ClientConnection, joint: str) -> str:
-    """The name of a slider."""
-    (uuid,) = (name for name, label in inputs_of(page).items() if label == joint)
-    return uuid
-
-
-def change(uuid: str, /, **updates: object) -> bytes:
-    return msgspec.msgpack.encode({"type": "GuiUpdateMessage", "uuid": uuid, "updates": updates})
-
-
-def frame(opcode: int, data: bytes, fin: bool = True) -> bytes:
-    """A frame of a websocket, with a mask of zeros."""
-    length = (
-        bytes([0x80 | len(data)]) if len(data) < 126 else b"\xfe" + len(data).to_bytes(2, "big")
-    )
-    return bytes([opcode | 0x80 * fin]) + length + bytes(4) + data
-
-
-CAMERA = {
-    "type": "ViewerCameraMessage",
-    "wxyz": [1.0, 0.0, 0.0, 0.0],
-    "position": [0.0, 0.0, 1.0],
-    "fov": 1.0,
-    "near": 0.1,
-    "far": 10,
-    "image_height": 300,
-    "image_width": 400,
-    "look_at": [0.0, 0.0, 0.0],
-    "up_direction": [0, 0, 1],
-}
 
 
 # -- who comes in ----------------------------------------------------------------------
@@ -336,30 +157,6 @@ def test_only_so_many_look_at_once(host):
     until_let_in(host)
 
 
-def is_cut(line: socket.socket) -> bool:
-    """Whether a line ends, after what was on it already."""
-    line.settimeout(5.0)  # who says nothing is cut after 10
-    try:
-        while line.recv(2**16):
-            pass
-    except ConnectionError:
-        pass
-    except TimeoutError:
-        return False
-    return True
-
-
-def until_let_in(host: Host) -> None:
-    """The places of those who have gone are free after a moment."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        with suppress(ConnectionClosed, InvalidHandshake, OSError), host.call() as page:
-            if inputs_of(page):
-                return
-        time.sleep(0.05)
-    raise AssertionError("nobody is let in any more")
-
-
 def test_only_so_many_lines_are_open_at_once(host):
     lines = [line_to(host.port) for _ in range(door.MOST_CONNECTIONS + 4)]
     try:
@@ -425,88 +222,6 @@ def test_other_servers_are_served_as_ever():
     before = door.websocket_server.serve
     asyncio.run(serve_meanwhile())
     assert door.websocket_server.serve is before
-
-
-# -- what is heard ---------------------------------------------------------------------
-
-
-class Input:
-    """As viser's handle of an input."""
-
-    def __init__(self, value: object, **properties: object):
-        self.value = value
-        self.__dict__.update(properties)
-
-
-@pytest.mark.parametrize(
-    ("touched", "values", "others"),
-    [
-        (Input(True), [True, False], [1, 0, "on", None, [], 1.0]),
-        (
-            Input(0.5, min=-1.0, max=1.0),
-            [-1, 0.25, 1.0, 1.0 + 1e-9],
-            [1.1, -2, math.nan, math.inf, "0", True, None, [0.1], {}, 2**70],
-        ),
-        (Input(1, min=0, max=3), [0, 3], [4, -1, "1"]),
-        (
-            Input("all", options=("all", "none")),
-            ["all", "none"],
-            ["some", 1, None, ["all"], b"all"],
-        ),
-        (Input("text"), [], ["text", 1]),
-        (Input(None), [], [None, b"file"]),
-    ],
-)
-def test_input_takes_what_it_can_be(touched, values, others):
-    assert [can_be(touched, value) for value in values] == [True] * len(values)
-    assert [can_be(touched, value) for value in others] == [False] * len(others)
-
-
-def test_only_the_value_of_an_input_is_changed():
-    """viser would set any attribute: whether the input is there, whom it calls."""
-    inputs = {"a": Input(0.5, min=0.0, max=1.0)}
-    assert heard(change("a", value=0.75), inputs) == change("a", value=0.75)
-    for updates in ({"removed": True}, {"update_cb": []}, {"value": 0.1, "removed": True}, {}):
-        assert heard(change("a", **updates), inputs) is None
-    assert heard(change("b", value=0.75), inputs) is None
-
-
-def test_camera_is_heard_without_what_comes_along():
-    raw = msgspec.msgpack.encode(CAMERA | {"owner": "x", "__class__": 1})
-    assert msgspec.msgpack.decode(heard(raw, {})) == CAMERA
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        *({"wxyz": [1.0]}, {"position": [0, 0, math.nan]}, {"fov": math.inf}, {"look_at": "xyz"}),
-        *({"image_height": "3"}, {"far": None}, {"position": [[0], [0], [0]]}),
-    ],
-)
-def test_camera_that_is_none_is_not_heard(wrong):
-    assert heard(msgspec.msgpack.encode(CAMERA | wrong), {}) is None
-
-
-@pytest.mark.parametrize("kind", EVERY_MESSAGE, ids=lambda kind: kind.__name__)
-def test_no_other_message_is_heard(kind):
-    """Uploads, drags, renders, storage, what servers say to pages: all of viser's messages."""
-    said = {"type": kind.__name__} | {each.name: "a" for each in fields(kind)}
-    assert heard(msgspec.msgpack.encode(said), {"a": Input(True)}) is None
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [b"", b"\xc1", "text", b"\x80", msgspec.msgpack.encode([1]), msgspec.msgpack.encode({1: 2})]
-    + [
-        b"\x91" * 10_000 + b"\x90",
-        b"\xdd\xff\xff\xff\xff",
-        b"\xdb\xff\xff\xff\xff",
-        b"\x81\xc0\xc0",
-    ]
-    + [msgspec.msgpack.encode({"type": x}) for x in (None, 1, [], "", "GuiUpdateMessage")],
-)
-def test_what_is_no_message_is_not_heard(raw):
-    assert heard(raw, {}) is None
 
 
 # -- what remains ----------------------------------------------------------------------
@@ -651,83 +366,6 @@ def test_error_that_is_no_removal_is_raised():
 
     with pytest.raises(RuntimeError, match="a bug"):
         put(Broken(), value=1)
-
-
-# -- names -----------------------------------------------------------------------------
-
-
-SPITEFUL = (
-    *("<img src=x onerror=document.title='owned'>", "{document.title='owned'}", "\x1b]0;owned\x07"),
-    *("![](secret.png)", "![](/etc/passwd)", "![](http://127.0.0.1:1/x.png)", "</script><script>"),
-    *("a\u202eb", "half \ud800", "x" * 100_000, "line\nline", "&lt;", "`code`", "\x00", "[0m"),
-)
-
-
-def spiteful_machine(name: str, folder: object = "") -> pp.Model:
-    """Everything in it that can have a name has this one."""
-    builder = pp.ModelBuilder(name)
-    lost = pp.geometry.Visual.of(pp.geometry.Mesh(f"{folder}/{name}.stl"))
-    two = pp.joints.Universal()
-    builder.add_body(name, joint_name=name, mass=1.0, com=(1, 0, 0), visuals=[lost])
-    builder.add_body(f"{name}2", name, two, joint_name=f"{name}2", mass=1.0, com=(1, 0, 0))
-    builder.add_collisions(name, [lost])
-    return builder.build()
-
-
-def everything_sent(viewer: Viewer) -> list[dict]:
-    """What a page that connects is sent; in it, pictures are bytes."""
-    buffer = viewer._server._websock_server._broadcast_buffer
-    return [message.as_serializable_dict([]) for message in buffer.message_from_id.values()]
-
-
-@pytest.mark.parametrize("name", SPITEFUL)
-def test_names_are_text_wherever_they_are_sent(name, monkeypatch, capfd):
-    """No Markdown, of which viser reads pictures; no HTML that is not escaped; nothing long."""
-    import imageio.v3
-
-    monkeypatch.setattr(imageio.v3, "imread", lambda *_, **__: pytest.fail("a file was read"))
-    with shown(spiteful_machine(name), collisions=True) as viewer:
-        viewer.set([0.1, 0.2, 0.3])
-        sent = everything_sent(viewer)
-    msgspec.msgpack.encode(sent)  # as the server does
-    assert not [x for x in sent if x["type"] == "GuiMarkdownMessage"]
-    (listed,) = (x["props"]["content"] for x in sent if x["type"] == "GuiHtmlMessage")
-    assert re.findall("<[^>]*>", listed) == [as_html([]).split("</")[0], "</pre>"]
-    assert max(len(text) for text in texts(sent)) < 4 * LONGEST
-    assert all(text.replace("\n", "").isprintable() for text in texts(sent))
-    assert capfd.readouterr().err.replace("\n", "").isprintable()
-
-
-def texts(told: object) -> Iterator[str]:
-    """Every text in a message."""
-    if isinstance(told, str):
-        yield told
-    elif isinstance(told, dict):
-        for part in told.values():
-            yield from texts(part)
-    elif isinstance(told, list | tuple):
-        for part in told:
-            yield from texts(part)
-
-
-@pytest.mark.parametrize("name", SPITEFUL)
-def test_names_are_text_on_pages_that_play_a_motion(name, tmp_path):
-    """Pages of two machines differ in their titles and in data that is spelled in letters."""
-    page = pp.view(spiteful_machine(name), html=tmp_path / "page.html").read_text()
-    plain = pp.view(spiteful_machine("plain"), html=tmp_path / "plain.html").read_text()
-    parts = re.compile(r"<title>([^<]*)</title>|__VISER_EMBED_DATA__=\"[A-Za-z0-9+/=]*\"")
-    assert parts.sub("", page) == parts.sub("", plain)
-    (title,) = filter(None, (found[1] for found in parts.finditer(page)))
-    assert html.unescape(title) == legible(name)
-
-
-def test_local_picture_is_not_read_for_a_name(tmp_path):
-    """A link named as a Markdown picture: the picture was read, and sent to the page."""
-    from PIL import Image
-
-    Image.new("RGB", (2, 2), (255, 0, 0)).save(tmp_path / "secret.png")
-    with shown(spiteful_machine(f"![]({tmp_path}/secret.png)")) as viewer:
-        assert not any("data:image" in text for text in texts(everything_sent(viewer)))
 
 
 # -- floods ----------------------------------------------------------------------------
