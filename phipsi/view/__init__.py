@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from phipsi.model.model import Model
 from phipsi.simulate.trajectory import Trajectory
 from phipsi.view.browser import open_page
+from phipsi.view.legible import legible
 from phipsi.view.recording import write_page
 from phipsi.view.viewer import Viewer
 
@@ -89,7 +90,7 @@ def view(
     if not block:
         return viewer
     with suppress(KeyboardInterrupt), viewer:
-        print(f"{viewer.name}: {viewer.url} (Ctrl-C ends it)", flush=True)
+        print(f"{legible(viewer.name)}: {viewer.url} (Ctrl-C ends it)", flush=True)
         threading.Event().wait()
     return None
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from phipsi.errors import InputError
 from phipsi.model.model import Model
 from phipsi.simulate.trajectory import Trajectory
+from phipsi.view.legible import legible
 from phipsi.view.scene import Scene
 from phipsi.view.server import close_server, open_server
 from phipsi.view.stage import set_stage
@@ -81,5 +82,5 @@ def render(subject: Subject, fps: float, collisions: bool = False) -> tuple[str,
         page = film.as_html()
     finally:
         close_server(server)
-    title = f"<title>{html.escape(model.name)}</title>"
+    title = f"<title>{html.escape(legible(model.name))}</title>"
     return page.replace("<title>Viser</title>", title, 1), scene.problems
