@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from phipsi import spatial
 from phipsi.errors import ModelError, name_choices
 from phipsi.model.closure import Anchor, Closure, Coupling
 from phipsi.model.configuration import QUATERNION_TOLERANCE
@@ -58,6 +59,7 @@ def assemble(parts: Parts) -> Model:
     remarks = (
         *parts.remarks,
         *_idle_remarks(parts, bodies, joints),
+        *_singular_remarks(parts, bodies, joints),
         *_rigid_remarks(parts, rigid),
     )
     return Model(
@@ -267,6 +269,32 @@ def _rigid_remarks(parts: Parts, closures: Sequence[Closure]) -> list[Remark]:
         place = parts.where(each.name, "closure")
         found.append(Remark("refused", f"closure {each.name!r}: {fault}; it is left out", place))
     return found
+
+
+def _singular_remarks(
+    parts: Parts, bodies: Sequence[Body], joints: Sequence[Joint]
+) -> list[Remark]:
+    """A line for each body from which on joints have more freedoms than masses have there.
+
+    Of the mass matrix of what is outboard, the rank is at most that of the inertias in it. A
+    motor, or a joint that leads others, may make up for it.
+    """
+    leads = {joint.mimic.source for joint in joints if joint.mimic is not None}
+    moved, found = [[0, 0] for _ in bodies], []  # freedoms of joints and of masses
+    for k in range(len(bodies) - 1, -1, -1):
+        body, joint, own = bodies[k], joints[k], moved[k]
+        if joint.mimic is None and k not in leads and not joint.rotor_inertia:
+            own[0] += joint.kind.nv
+        own[1] += 3 * (body.inertia.mass > 0.0) + 3 * (body.inertia.rotational != spatial.ZERO33)
+        if own[0] > own[1] > 0:
+            text = f"joint {joint.name!r}: with those outboard of it it has {own[0]} freedoms, of "
+            text += f"which the masses there feel {own[1]} at most, so forward dynamics is singular"
+            found.append(Remark("implausible", text, parts.where(joint.name, "joint")))
+            own[0] = 0  # told; what is inboard moves the same masses
+        if body.parent != WORLD:
+            outer = moved[body.parent]
+            outer[0], outer[1] = outer[0] + own[0], outer[1] + own[1]
+    return found[::-1]
 
 
 def _find_idle(bodies: Sequence[Body], joints: Sequence[Joint]) -> Iterator[int]:

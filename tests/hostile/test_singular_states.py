@@ -84,6 +84,22 @@ def test_a_machine_that_is_singular_everywhere_answers_nowhere(machine, path):
         fall(q, v, tau)
 
 
+def test_more_freedoms_than_mass_are_told_of():
+    """And no others."""
+    lines = [str(line) for line in point_mass().report if line.status == "implausible"]
+    assert lines == [
+        "joint 'b0_joint': with those outboard of it it has 4 freedoms, of which the masses there "
+        "feel 3 at most, so forward dynamics is singular"
+    ]
+    assert sum(x.status == "implausible" for x in one_rigid_body().report) == 1
+    assert not redundant_arm().report
+    axes = np.random.default_rng(0).normal(size=(9, 3))
+    arm = chain([Revolute(tuple(x)) for x in axes], [0, 0, 1.0, 0, 0, 0, 0, 0, 2.0])
+    assert not arm.report
+    arm_and_idle = chain([Revolute(tuple(x)) for x in axes], [0, 1.0, *[0] * 6, 2.0])
+    assert [str(x).split(":")[0] for x in arm_and_idle.report] == ["joint 'b2_joint'"]
+
+
 @pytest.mark.parametrize("machine", [point_mass, one_rigid_body])
 def test_what_is_made_of_functions_does_not_answer_either(machine):
     model, rng = machine(), np.random.default_rng(1)
