@@ -54,6 +54,12 @@ def pytest_configure(config):
             ) from None
 
 
+@pytest.fixture(scope="session", autouse=True)
+def secret_of_tests(tmp_path_factory):
+    """What tests keep on disk is sealed by a secret of their own, not by the user's."""
+    os.environ["PHIPSI_CACHE_KEY"] = str(tmp_path_factory.mktemp("secret") / "cache.key")
+
+
 @pytest.fixture(scope="module")
 def as_for_users():
     """Functions are compiled by default, as they are where no test says otherwise."""

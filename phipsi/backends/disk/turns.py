@@ -80,7 +80,7 @@ def _try(path: str) -> IO[bytes] | None:
 
 
 def _open_own(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
 
 
 def _give_back(file: IO[bytes], path: str) -> None:
