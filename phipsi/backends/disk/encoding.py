@@ -122,11 +122,14 @@ def _taken_apart(x: Any) -> tuple[str, Sequence[Any]]:
     if kind is Alphabet:
         return "alphabet", (x.name, x.module)
     maker: Any = kind
+    arguments: Sequence[Any] = ()
+    if not kind.__module__.startswith("phipsi."):
+        raise NotStorableError(f"no record holds a {kind.__name__}")
     if isinstance(x, Enum):
-        arguments: Sequence[Any] = (x.value,)
+        arguments = (x.value,)
     elif isinstance(x, tuple):
         arguments = tuple(x)
-    elif any("__reduce__" in vars(x) for x in kind.__mro__[:-1]):  # it says so itself
+    elif any("__reduce__" in vars(base) for base in kind.__mro__[:-1]):  # it says so itself
         maker, arguments = x.__reduce__()
     elif is_dataclass(x):
         arguments = [getattr(x, field.name) for field in fields(x)]
