@@ -21,7 +21,7 @@ import json
 import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -55,6 +55,9 @@ MAKERS = {
     "phipsi.lowering.templates": ("Address",),
     "phipsi.model.model": ("Point",),
 }
+# Classes that say themselves which of these makes them, by `__reduce__`.
+FOUND_AGAIN = {"phipsi.algebra.spaces": ("Space",), "phipsi.graph.graph": ("Graph", "Node")}
+
 _MODULES = {name: module for module, names in MAKERS.items() for name in names}
 _ATOMS = (type(None), bool, int, float, str)
 
@@ -121,21 +124,18 @@ def _taken_apart(x: Any) -> tuple[str, Sequence[Any]]:
         return kind.__name__, [*chain.from_iterable(x.items())]
     if kind is Alphabet:
         return "alphabet", (x.name, x.module)
-    maker: Any = kind
-    arguments: Sequence[Any] = ()
-    if not kind.__module__.startswith("phipsi."):
+    known = MAKERS.get(kind.__module__, ()) + FOUND_AGAIN.get(kind.__module__, ())
+    if kind.__name__ not in known:
         raise NotStorableError(f"no record holds a {kind.__name__}")
     if isinstance(x, Enum):
-        arguments = (x.value,)
-    elif isinstance(x, tuple):
-        arguments = tuple(x)
-    elif any("__reduce__" in vars(base) for base in kind.__mro__[:-1]):  # it says so itself
+        return kind.__name__, (x.value,)
+    if isinstance(x, tuple):
+        return kind.__name__, tuple(x)
+    if any("__reduce__" in vars(base) for base in kind.__mro__[:-1]):
         maker, arguments = x.__reduce__()
-    elif is_dataclass(x):
-        arguments = [getattr(x, field.name) for field in fields(x)]
-    if _MODULES.get(maker.__name__) != maker.__module__:
-        raise NotStorableError(f"no record holds a {kind.__name__}")
-    return maker.__name__, arguments
+        assert maker.__name__ in MAKERS[maker.__module__], "named above"
+        return maker.__name__, arguments
+    return kind.__name__, [getattr(x, field.name) for field in fields(x)]
 
 
 # -- reading -----------------------------------------------------------------------------------
