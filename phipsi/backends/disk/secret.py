@@ -11,7 +11,7 @@ import os
 import secrets
 from contextlib import suppress
 
-from phipsi.backends.disk import files
+from phipsi.backends.disk import plain_files
 from phipsi.backends.disk.trust import complain, directory_fault, place_fault, secret_fault
 
 SIZE = 32  # bytes
@@ -24,7 +24,7 @@ def read_secret(path: str) -> bytes | None:
         if fault := directory_fault(os.path.dirname(path), ELSEWHERE):
             complain(os.path.dirname(path), fault)
             return None
-        found = files.read(path, SIZE, secret_fault)
+        found = plain_files.read(path, SIZE, secret_fault)
         if found is not None and found.data is not None and len(found.data) == SIZE:
             return found.data
     return None
@@ -40,7 +40,7 @@ def make_secret(path: str) -> bytes | None:
         with suppress(OSError):
             os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
             if not directory_fault(os.path.dirname(path), ELSEWHERE):
-                files.write(path, secrets.token_bytes(SIZE), _place)
+                plain_files.write(path, secrets.token_bytes(SIZE), _place)
         found = read_secret(path)
     return found
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from phipsi.backends.disk import files, turns
+from phipsi.backends.disk import plain_files, turns
 from phipsi.backends.disk.secret import fault_of_secret, make_secret, read_secret
 from phipsi.backends.disk.trust import complain, directory_fault, file_fault, is_mine, place_fault
 
@@ -106,7 +106,7 @@ class Store:
         whole = _sealed(secret, _label(kind, key), payload)
         with suppress(OSError):
             if len(whole) <= self._limit and self._may_replace(path):
-                files.write(path, whole)
+                plain_files.write(path, whole)
                 self._added += len(whole)
                 if self._added * SHARES >= self.bound:
                     self._added = 0.0
@@ -187,7 +187,7 @@ class Store:
         return min(self.bound, LARGEST)
 
     def _read(self, path: str, secret: bytes, label: bytes) -> bytes | None:
-        found = files.read(path, self._limit)
+        found = plain_files.read(path, self._limit)
         if found is None:
             return None
         payload = None if found.data is None else _unsealed(secret, label, found.data)
