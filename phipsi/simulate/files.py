@@ -138,8 +138,8 @@ def _check_names(path: Path, model: Model, what: str, found: list[str], made_of:
         why = f"its {what}s are in another order"
     raise InputError(
         f"{path}: a motion of {made_of[:LONGEST_NAME]!r} with {len(found)} {what}s does not fit "
-        f"{model.name!r} with {len(expected)}: {why}; give the machine that moved, loaded with the same base= "
-        "and mimic="
+        f"{model.name!r} with {len(expected)}: {why}; give the machine that moved, loaded with the "
+        "same base= and mimic="
     )
 
 
