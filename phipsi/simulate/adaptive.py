@@ -107,7 +107,7 @@ class AdaptiveRun:
         self._note(0, time)
         while self.kept < len(self.times):
             h = min(h, end - time) if end - time > 1e-9 * h else h
-            self._check_pace(q, h, time, end)
+            self._check_pace(q, v, h, time, end)
             q1, v1, report, error = self._step(q, v, h, time)
             factor = GROW if error == 0.0 else AIM * error ** (-1 / ORDER)
             if not error <= 1.0:
@@ -184,7 +184,7 @@ class AdaptiveRun:
             q, v = self.q[..., row, :], self.v[..., row, :]
             self.tau[..., row, :] = ask(self.setup, time, q, v)
 
-    def _check_pace(self, q: np.ndarray, h: float, time: float, end: float) -> None:
+    def _check_pace(self, q: np.ndarray, v: np.ndarray, h: float, time: float, end: float) -> None:
         """SolveError if the end is not reached in as many steps as there may be."""
         taken = int(self.about["steps"] + self.about["rejected"])
         needed: float = taken + 1
@@ -193,6 +193,8 @@ class AdaptiveRun:
             rest = 0.5 * taken * (end - time) / gone if gone > 0.0 else np.inf
             needed = taken + rest * min(1.0, taken / SURE)
         if needed > self.most:
+            if h < SHORTEST * end:  # there is no motion that quick: forces jump
+                self._fail(q, v, h, time)
             raise SolveError(
                 f"at t = {time:.6g} s, after {taken} steps, the next one is to be {h:.3g} s long, "
                 f"and {end:.6g} s would take more than {self.most} such steps: {self._why_short(q)}"
