@@ -188,10 +188,11 @@ class AdaptiveRun:
         """SolveError if the end is not reached in as many steps as there may be."""
         taken = int(self.about["steps"] + self.about["rejected"])
         needed: float = taken + 1
-        if taken >= FIRST and taken.bit_count() == 1:
+        if taken.bit_count() == 1:
             gone, self._halfway = time - self._halfway, time
-            rest = 0.5 * taken * (end - time) / gone if gone > 0.0 else np.inf
-            needed = taken + rest * min(1.0, taken / SURE)
+            if taken >= FIRST:
+                rest = 0.5 * taken * (end - time) / gone if gone > 0.0 else np.inf
+                needed = taken + rest * min(1.0, taken / SURE)
         if needed > self.most:
             if h < SHORTEST * end:  # there is no motion that quick: forces jump
                 self._fail(q, v, h, time)
