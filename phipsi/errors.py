@@ -81,6 +81,7 @@ def array_count_problem(expected: int, given: int) -> str:
 
 
 LONGEST_NAME = 150  # characters, of names that are compared and shown: files have any
+MOST_NAMES = 10_000  # that are compared, a quarter of a second
 
 
 def name_choices(wrong: str, valid: Iterable[str], limit: int = 12) -> str:
@@ -95,7 +96,7 @@ def name_choices(wrong: str, valid: Iterable[str], limit: int = 12) -> str:
     shown = ", ".join(repr(name) for name in names[:limit]) or "(none)"
     if len(names) > limit:
         shown += f", ... ({len(names)} in all)"
-    by_fold = {name.casefold(): name for name in reversed(names)}
+    by_fold = {name.casefold(): name for name in reversed(names[:MOST_NAMES])}
     near = get_close_matches(wrong.casefold(), by_fold, n=1)
     if not near:
         return f"valid names: {shown}"

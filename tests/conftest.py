@@ -71,6 +71,12 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(f"{count:12,} {what}")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def secret_of_tests(tmp_path_factory):
+    """What tests keep on disk is sealed by a secret of their own, not by the user's."""
+    os.environ["PHIPSI_CACHE_KEY"] = str(tmp_path_factory.mktemp("secret") / "cache.key")
+
+
 @pytest.fixture(scope="module")
 def as_for_users():
     """Functions are compiled by default, as they are where no test says otherwise."""

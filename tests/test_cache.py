@@ -274,7 +274,9 @@ def test_all_of_phipsi_is_looked_at_before_any_other_module_is_imported():
         "backends/disk/sources.py",
         "lowering/steps/body.py",
     } <= found
-    assert set(map(str, sources._origins())) <= {path for path, *_ in sources.look(str(home))}
+    assert set(map(str, sources._origins(sources._loaded()))) <= {
+        path for path, *_ in sources.look(str(home))
+    }
     script = "import phipsi, sys; print([x for x in sys.modules if x.startswith('phipsi.')][:3])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (
@@ -438,6 +440,7 @@ def test_command_shows_what_is_kept_and_where(capsys, folder, sound):
     said, rows = told(capsys)
     assert said == {
         "directory": str(folder),
+        "key": os.environ["PHIPSI_CACHE_KEY"],
         "used": "yes",
         "holds": "0 files, 0 MB",
         "bound": "512 MB",
