@@ -28,6 +28,7 @@ from phipsi.function.point_entries import PointEntries
 from phipsi.function.results import alarmed, are_plain, checked_out, copied, kept_apart
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.inputs import checked_points
+from phipsi.masks import holds_masked
 from phipsi.model.model import Model
 
 if TYPE_CHECKING:
@@ -149,6 +150,8 @@ class ArrayFunction(ABC):
             if result is not None:
                 return result
         threads, out = named.pop("threads", None), named.pop("out", None)
+        if holds_masked(*arguments, *named.values()):  # NumPy would drop the masks
+            return self._carefully(arguments, named, threads, out)
         if out is not None:  # what is written must be read no more, should something be wrong
             arguments = tuple(kept_apart(x, out) for x in arguments)
             named = {name: kept_apart(x, out) for name, x in named.items()}

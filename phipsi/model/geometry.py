@@ -21,6 +21,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from phipsi.errors import ModelError
+from phipsi.masks import refuse_masked
 from phipsi.model.inertia import HERE, Placement, Vector3, number, vector3
 from phipsi.model.tree import WORLD
 
@@ -203,6 +204,7 @@ def check_color(color: Any) -> Color | None:
     """Red, green, blue and opacity, which is 1 if left out; ModelError if it is no colour."""
     if color is None:
         return None
+    refuse_masked("color", color, ModelError)
     try:
         red, green, blue, *rest = (number("colour", part, "0 to 1") for part in color)
         (opacity,) = rest or (1.0,)

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from phipsi.errors import ModelError
+from phipsi.masks import refuse_masked
 from phipsi.model.geometry import Shape, Visual
 from phipsi.model.inertia import Inertia, Placement, number
 from phipsi.model.joints import Fixed, JointKind
@@ -131,6 +132,7 @@ def check_rest(rest: Any) -> tuple[float, ...]:
     """The coordinates in which a spring is at rest; one number for a joint of one."""
     if rest is None:
         return ()
+    refuse_masked("rest", rest, ModelError)
     values = [rest] if isinstance(rest, Real) else rest
     try:
         return tuple(number("rest", x, "rad or m") for x in values)
@@ -174,6 +176,7 @@ def check_coupling(
             raise ModelError(f"it ties {joint!r} to {leader!r}; expected the names of joints")
     if joint == leader:
         raise ModelError(f"joint {joint!r} cannot follow itself; name another leader, or None")
+    refuse_masked("coefficients", coefficients, ModelError)
     try:
         unit = "rad or m, by powers of such"
         numbers = tuple(number("a coefficient", x, unit) for x in coefficients)
