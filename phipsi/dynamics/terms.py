@@ -159,7 +159,7 @@ def _joined(wrenches: Sequence[Any]) -> Any:
 
 def _as_array(numbers: Any) -> np.ndarray | None:
     """A list of numbers, or of lists of these, as an array; None for what is none."""
-    if type(numbers) not in (list, tuple) or holds_masked(numbers):
+    if type(numbers) not in (list, tuple) or holds_masked((numbers,)):
         return None
     try:
         array = np.array(numbers)

@@ -150,7 +150,8 @@ class ArrayFunction(ABC):
             if result is not None:
                 return result
         threads, out = named.pop("threads", None), named.pop("out", None)
-        if holds_masked(*arguments, *named.values()):  # NumPy would drop the masks
+        # NumPy would drop the masks.
+        if holds_masked(arguments) or (named and holds_masked(named.values())):
             return self._carefully(arguments, named, threads, out)
         if out is not None:  # what is written must be read no more, should something be wrong
             arguments = tuple(kept_apart(x, out) for x in arguments)

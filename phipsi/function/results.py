@@ -38,7 +38,7 @@ def checked_out(
         raise InputError(array_count_problem(len(shapes), len(arrays)))
     for i, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
         name = f"out[{i}]" if len(shapes) > 1 else "out"
-        if holds_masked(array):
+        if holds_masked((array,)):
             raise InputError(f"{name}: expected a plain array, got a masked one; pass its .data")
         if not isinstance(array, np.ndarray) or array.dtype != kind:
             found = getattr(array, "dtype", type(array).__name__)

@@ -16,7 +16,7 @@ def make_unit(kind: object, field: str) -> None:
     """Store an axis as a tuple of length one; leave an impossible one for `problem`."""
     axis = getattr(kind, field)
     # "123" is no axis, though its letters are numbers
-    if isinstance(axis, (str, bytes)) or holds_masked(axis):
+    if isinstance(axis, (str, bytes)) or holds_masked((axis,)):
         return
     try:
         axis = tuple(float(x) for x in axis)

@@ -82,7 +82,7 @@ class Custom(JointKind):
         """Why pose(q) is none."""
         try:
             R, l = self.pose(q)
-            if holds_masked(R, l):
+            if holds_masked((R, l)):
                 raise TypeError("it returns masked arrays")
             R, l = [[float(x) for x in row] for row in R], [float(x) for x in l]
         except _POSE_ERRORS as error:
