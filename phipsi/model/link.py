@@ -14,6 +14,7 @@ from phipsi.model.geometry import Shape, Visual
 from phipsi.model.inertia import Inertia, Placement, number
 from phipsi.model.joints import Fixed, JointKind
 from phipsi.model.model import UNLIMITED, Limits
+from phipsi.scalars import HUGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,11 @@ def check_motor(link: Link) -> None:
         raise ModelError(f"rotor_inertia is {link.rotor_inertia:g}; it must not be negative")
     if link.gear_ratio == 0.0:
         raise ModelError("gear_ratio is 0; give the motor turns per joint turn")
+    if link.gear_ratio * link.gear_ratio * link.rotor_inertia > HUGE:
+        raise ModelError(
+            f"rotor_inertia is {link.rotor_inertia:g} and gear_ratio {link.gear_ratio:g}, so that "
+            f"the joint feels more than {HUGE:g} kg m^2"
+        )
     if link.rotor_inertia and isinstance(link.kind, Fixed):
         raise ModelError(
             f"joint {link.joint_name!r} is Fixed and has a rotor_inertia; "

@@ -78,6 +78,48 @@ def test_compact_body_keeps_its_digits_however_far_the_next_joint_is(mass, radiu
     assert lost_digits(machine, np.array([0.3, -0.7, 1.1])) < KEPT
 
 
+# -- mimic joints ----------------------------------------------------------------------------
+
+
+def train(*ties, load=1.0, **drive):
+    """A gear train: joint k follows joint k - 1 by (ratio, offset)."""
+    builder = pp.ModelBuilder("train")
+    builder.add_body("wheel0", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1))
+    for k, (ratio, offset) in enumerate(ties, start=1):
+        follow = (f"wheel{k - 1}_joint", ratio, offset)
+        builder.add_body(f"wheel{k}", mass=load, inertia=(load,) * 3, mimic=follow, **drive)
+    return builder.build()
+
+
+@pytest.mark.parametrize("power", range(5, 61, 5))
+@pytest.mark.parametrize("count", [1, 2, 3, 40])
+def test_machines_whose_mimic_joints_multiply_beyond_all_numbers_are_refused(power, count):
+    """Else everything about them is finite, however long the chain."""
+    try:
+        machine = train(*[(10.0**power, 1.0)] * count)
+    except pp.ModelError as error:
+        assert power * count >= 30 and "wheel" in str(error) and "ratio" in str(error)
+    else:
+        assert power * count <= 30
+        assert np.isfinite(pp.mass_matrix(machine, [0.3])).all()
+        assert all(np.isfinite([x.mimic.ratio, x.mimic.offset]).all() for x in machine.joints[1:])
+
+
+@pytest.mark.parametrize(
+    ("machine", "named"),
+    [
+        (lambda: train((1e40, 0.0), (1e40, 0.0)), "wheel2.*follows 'wheel0_joint'.*1e[+]80"),
+        (lambda: train((1.0, 1e40), (1e40, 0.0)), "wheel2.*offset 1e[+]80"),
+        (lambda: train((1e20, 0.0), load=1e30), "wheel1.*ratio 1e[+]20.*felt"),
+        (lambda: train((1e20, 0.0), rotor_inertia=1e30), "wheel1.*ratio 1e[+]20.*felt"),
+        (lambda: train((1.0, 0.0), rotor_inertia=1e30, gear_ratio=1e20), "wheel1.*gear_ratio"),
+    ],
+)
+def test_what_is_too_large_is_named(machine, named):
+    with pytest.raises(pp.ModelError, match=named):
+        machine()
+
+
 # -- masked arrays -------------------------------------------------------------------------
 
 
