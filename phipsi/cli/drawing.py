@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 from rich.tree import Tree
 
+from phipsi.cleaning import visible
 from phipsi.cli.screen import number, plural
 from phipsi.model.model import Model
 from phipsi.model.tree import WORLD
@@ -16,17 +17,18 @@ DEEPEST = 16  # levels; each takes four columns
 def draw_tree(model: Model, most: int = MOST_ROWS) -> Tree:
     """Bodies below the bodies that carry them, each with its joint and its mass.
 
-    Args:
-        model: the machine.
-        most: rows, about. As many levels are shown as fit, of a wide one the first bodies;
-            what hangs below is counted.
+        Args:
+            model: the machine.
+            most: rows, about. As many levels are shown as fit, of a wide one the first bodies;
+                what hangs below is counted.
 
-    >>> import phipsi as pp
-    >>> from phipsi.cli.screen import Screen
-    >>> Screen().print(draw_tree(pp.examples.planar_arm(2)))
-    world
-    └── link1   joint1   1 kg
-        └── link2   joint2   1 kg
+        >>> import phipsi as pp
+        >>> from phipsi.cleaning import visible
+    from phipsi.cli.screen import Screen
+        >>> Screen().print(draw_tree(pp.examples.planar_arm(2)))
+        world
+        └── link1   joint1   1 kg
+            └── link2   joint2   1 kg
     """
     children: dict[int, list[int]] = {WORLD: []}
     for k, body in enumerate(model.bodies):
@@ -63,7 +65,7 @@ def _counts(model: Model) -> list[int]:
 
 def _label(model: Model, k: int) -> Text:
     body, joint = model.bodies[k], model.joints[k]
-    name = joint.name if joint.mimic is None else f"{joint.name} (follows)"
+    name = visible(joint.name) + ("" if joint.mimic is None else " (follows)")
     return Text.assemble(
-        body.name, (f"   {name}", "cyan"), (f"   {number(body.inertia.mass)} kg", "dim")
+        visible(body.name), (f"   {name}", "cyan"), (f"   {number(body.inertia.mass)} kg", "dim")
     )

@@ -22,6 +22,7 @@ import numpy as np
 
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.backends.real import REALS
+from phipsi.cleaning import visible
 from phipsi.errors import BackendError, InputError, SlowPathWarning, name_choices, warn_caller
 from phipsi.function.call import Bodies, Call, Lists, Options
 from phipsi.function.point_entries import PointEntries
@@ -629,7 +630,7 @@ def _told(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    timer = threading.Timer(PATIENCE, print, [f"phipsi: {what} ..."], {"file": sys.stderr})
+    timer = threading.Timer(PATIENCE, print, [visible(f"phipsi: {what} ...")], {"file": sys.stderr})
     timer.daemon = True
     timer.start()
     try:

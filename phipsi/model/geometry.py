@@ -20,6 +20,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from phipsi.cleaning import refuse_unwritable
 from phipsi.errors import ModelError
 from phipsi.masks import refuse_masked
 from phipsi.model.inertia import HERE, Placement, Vector3, number, vector3
@@ -137,6 +138,7 @@ class Mesh:
             raise ModelError(f"the path of a Mesh is {self.path!r}; expected that of a file")
         if not isinstance(self.uri, str):
             raise ModelError(f"the uri of a Mesh is {self.uri!r}; expected a text")
+        refuse_unwritable("the uri of a Mesh", self.uri, ModelError)
         object.__setattr__(self, "path", path)
         object.__setattr__(self, "scale", vector3("the scale of a Mesh", self.scale))
 
@@ -175,6 +177,7 @@ class Visual:
                 f"a visual has the placement {self.placement!r} and the name {self.name!r}; "
                 "expected a Placement and a text, as Visual.of(shape, position) makes them"
             )
+        refuse_unwritable("a visual", self.name, ModelError)
         object.__setattr__(self, "color", check_color(self.color))
 
     @staticmethod

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from phipsi.cleaning import refuse_unwritable
 from phipsi.errors import InputError, ModelError, name_choices
 from phipsi.model.closure import Closure, Coupling
 from phipsi.model.draw import Draws, Seed, Size, checked_size, generator_of
@@ -239,6 +240,20 @@ class Model:
     couplings: tuple[Coupling, ...] = ()
     keyframes: Mapping[str, Keyframe] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        refuse_unwritable("machine", self.name, ModelError)
+        for what, several in (
+            ("body", self.bodies),
+            ("joint", self.joints),
+            ("frame", self.frames),
+            ("closure", self.closures),
+            ("coupling", self.couplings),
+        ):
+            for each in several:
+                refuse_unwritable(what, each.name, ModelError)
+        for name in self.keyframes:
+            refuse_unwritable("keyframe", name, ModelError)
 
     @cached_property
     def tree(self) -> Tree:
