@@ -94,7 +94,7 @@ def facts(pairs: dict[str, str]) -> Table:
     made.add_column(style="dim", no_wrap=True)
     made.add_column(overflow="fold")
     for name, text in pairs.items():
-        made.add_row(visible(name), visible_lines(text))
+        made.add_row(visible(name), visible(text))
     return made
 
 
