@@ -146,7 +146,7 @@ def assert_harmless_markdown(text, tags):
     assert_harmless_page(page, tags)
 
 
-DRAWN = {"svg", "g", "rect", "line", "path", "polygon", "text", "tspan", "title", "desc"}
+DRAWN = {"svg", "g", "rect", "line", "path", "polygon", "text", "tspan", "title", "desc", "circle"}
 
 
 def assert_harmless_svg(text):

@@ -49,7 +49,7 @@ class Step:
     @property
     def reason(self) -> str:
         """Name and source, as written behind a line."""
-        return f"{self.name}  {self.source}".strip()
+        return "  ".join(part for part in (self.name, self.source) if part)
 
 
 @dataclass(frozen=True)
