@@ -124,7 +124,13 @@ _LATEX |= {
     ">": r"\textgreater{}",
 }
 _FROM_LATEX = {written: sign for sign, written in _LATEX.items()}
-_WRITTEN = re.compile("|".join(map(re.escape, _FROM_LATEX)))
+_UNSEEN_IN_LATEX = r"{\textbackslash}"  # looks like a backslash, and is none of the text
+_WRITTEN = re.compile(
+    "|".join(map(re.escape, _FROM_LATEX))
+    + "|"
+    + re.escape(_UNSEEN_IN_LATEX)
+    + "(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[nrt])"
+)
 
 
 def for_latex(text: str) -> str:
@@ -133,16 +139,21 @@ def for_latex(text: str) -> str:
     >>> print(for_latex("joint_1 {left}"))
     joint\_1 \{left\}
     """
-    return "".join(_LATEX.get(sign, sign) for sign in visible(text))
+    return "".join(_LATEX.get(sign) or _seen(sign, _UNSEEN_IN_LATEX) for sign in text)
 
 
 def from_latex(text: str) -> str:
-    """What `for_latex` has written, but for what was not visible.
+    r"""What `for_latex` has written.
 
-    >>> from_latex(for_latex("joint_1 {left}"))
-    'joint_1 {left}'
+    >>> from_latex(for_latex("joint_1 {left} \x1b"))
+    'joint_1 {left} \x1b'
     """
-    return _WRITTEN.sub(lambda found: _FROM_LATEX[found[0]], text)
+    return _WRITTEN.sub(lambda found: _FROM_LATEX.get(found[0]) or _sign_of(found[1]), text)
+
+
+def _sign_of(code: str) -> str:
+    """The sign that Python writes as a backslash and this."""
+    return f"\\{code}".encode().decode("unicode_escape")
 
 
 # -- files ---------------------------------------------------------------------------------
@@ -195,9 +206,9 @@ def refuse_unwritable(what: str, name: str, error: type[Exception]) -> None:
             )
 
 
-def _seen(sign: str) -> str:
+def _seen(sign: str, backslash: str = "\\") -> str:
     if sign.isascii() and sign.isprintable():
         return sign
     if category(sign) not in _ACTING and not _UNSEEN.match(sign):
         return sign
-    return sign.encode("unicode_escape", "surrogatepass").decode("ascii")
+    return backslash + sign.encode("unicode_escape").decode("ascii")[1:]
