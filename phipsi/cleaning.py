@@ -194,16 +194,20 @@ def refuse_unwritable(what: str, name: str, error: type[Exception]) -> None:
     >>> refuse_unwritable("body", "a\0b", ValueError)
     Traceback (most recent call last):
         ...
-    ValueError: body: the name 'a\x00b' has the sign '\x00', which no file holds; give another one
+    ValueError: body: the name 'a\x00b' has the sign '\x00', which no file holds; give another
     """
-    if name.isascii() and "\0" not in name:
-        return
-    for sign in name:
-        if sign == "\0" or category(sign) == "Cs":
-            raise error(
-                f"{what}: the name {name!r} has the sign {sign!r}, which no file holds; "
-                "give another one"
-            )
+    if is_unwritable(name):
+        sign = next(filter(is_unwritable, name))
+        raise error(
+            f"{what}: the name {name!r} has the sign {sign!r}, which no file holds; give another"
+        )
+
+
+def is_unwritable(text: str) -> bool:
+    """Whether some sign of a text is NUL, or half a letter."""
+    if "\0" in text:
+        return True
+    return not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _seen(sign: str, backslash: str = "\\") -> str:

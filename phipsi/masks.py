@@ -25,7 +25,7 @@ def refuse_masked(name: str, value: object, error: type[PhipsiError] = InputErro
         ...
     phipsi.errors.InputError: q: expected numbers, got a masked array; pass one that is filled
     """
-    if holds_masked((value,)):
+    if "numpy.ma" in sys.modules and holds_masked((value,)):
         raise error(f"{name}: expected numbers, got a masked array; pass one that is filled")
 
 

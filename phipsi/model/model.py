@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.cleaning import refuse_unwritable
+from phipsi.cleaning import is_unwritable, refuse_unwritable
 from phipsi.errors import InputError, ModelError, name_choices
 from phipsi.model.closure import Closure, Coupling
 from phipsi.model.draw import Draws, Seed, Size, checked_size, generator_of
@@ -242,18 +242,19 @@ class Model:
     layouts: Mapping[str, Layout] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        refuse_unwritable("machine", self.name, ModelError)
-        for what, several in (
-            ("body", self.bodies),
-            ("joint", self.joints),
-            ("frame", self.frames),
-            ("closure", self.closures),
-            ("coupling", self.couplings),
-        ):
-            for each in several:
-                refuse_unwritable(what, each.name, ModelError)
-        for name in self.keyframes:
-            refuse_unwritable("keyframe", name, ModelError)
+        named = {
+            "machine": [self.name],
+            "body": [x.name for x in self.bodies],
+            "joint": [x.name for x in self.joints],
+            "frame": [x.name for x in self.frames],
+            "closure": [x.name for x in self.closures],
+            "coupling": [x.name for x in self.couplings],
+            "keyframe": list(self.keyframes),
+        }
+        for what, names in named.items():
+            if is_unwritable("".join(names)):
+                for name in names:
+                    refuse_unwritable(what, name, ModelError)
 
     @cached_property
     def tree(self) -> Tree:
