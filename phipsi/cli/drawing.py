@@ -17,18 +17,17 @@ DEEPEST = 16  # levels; each takes four columns
 def draw_tree(model: Model, most: int = MOST_ROWS) -> Tree:
     """Bodies below the bodies that carry them, each with its joint and its mass.
 
-        Args:
-            model: the machine.
-            most: rows, about. As many levels are shown as fit, of a wide one the first bodies;
-                what hangs below is counted.
+    Args:
+        model: the machine.
+        most: rows, about. As many levels are shown as fit, of a wide one the first bodies;
+            what hangs below is counted.
 
-        >>> import phipsi as pp
-        >>> from phipsi.cleaning import visible
-    from phipsi.cli.screen import Screen
-        >>> Screen().print(draw_tree(pp.examples.planar_arm(2)))
-        world
-        └── link1   joint1   1 kg
-            └── link2   joint2   1 kg
+    >>> import phipsi as pp
+    >>> from phipsi.cli.screen import Screen
+    >>> Screen().print(draw_tree(pp.examples.planar_arm(2)))
+    world
+    └── link1   joint1   1 kg
+        └── link2   joint2   1 kg
     """
     children: dict[int, list[int]] = {WORLD: []}
     for k, body in enumerate(model.bodies):
