@@ -7,7 +7,19 @@ import time
 
 import numpy as np
 import pytest
-from machines import random_axis, random_rotation
+from machines import (
+    cylindrical,
+    free,
+    helical,
+    planar,
+    prismatic,
+    random_axis,
+    random_rotation,
+    revolute,
+    spherical,
+    spherical_euler,
+    universal,
+)
 from reference_dynamics import ExactMachine
 
 import phipsi as pp
@@ -45,8 +57,14 @@ def heavy_and_far(mass, radius, distance, shift=0.0):
     return builder.build()
 
 
+KINDS = (
+    *(revolute, revolute, revolute, prismatic, helical, cylindrical, universal),
+    *(planar, spherical, spherical_euler, free),
+)
+
+
 def wide_range(rng):
-    """A tree of revolute joints: masses, radii and distances over many powers of ten."""
+    """A tree: masses, radii and distances over many powers of ten."""
     builder = pp.ModelBuilder("of wide range")
     carriers = ["world"]
     for k in range(rng.integers(3, 6)):
@@ -54,7 +72,7 @@ def wide_range(rng):
         builder.add_body(
             f"body{k}",
             carriers[rng.integers(max(0, k - 1), k + 1)],
-            joints.Revolute(random_axis(rng)),
+            KINDS[rng.integers(len(KINDS))](rng),
             position=distance * random_axis(rng),
             rotation=random_rotation(rng),
             **solid(rng, 10.0 ** rng.uniform(-2, 6), 10.0 ** rng.uniform(-2, 1)),
