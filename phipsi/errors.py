@@ -24,6 +24,8 @@ from os import sep
 from os.path import abspath, dirname
 from warnings import warn
 
+from phipsi.cleaning import visible_lines
+
 
 class PhipsiError(Exception):
     """Base of every error that phipsi raises on purpose."""
@@ -65,7 +67,7 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(HOME + sep):
         frame, level = frame.f_back, level + 1
-    warn(message, category, stacklevel=level)
+    warn(visible_lines(message), category, stacklevel=level)
 
 
 def array_count_problem(expected: int, given: int) -> str:

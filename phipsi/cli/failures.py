@@ -18,6 +18,7 @@ import traceback
 
 from cyclopts import CycloptsError
 
+from phipsi.cleaning import visible, visible_lines
 from phipsi.cli.screen import Screen
 from phipsi.errors import PhipsiError
 
@@ -69,10 +70,10 @@ def report(error: BaseException, debug: bool = False) -> int:
     if isinstance(error, BrokenPipeError):
         return UNREAD
     if debug and not isinstance(error, CycloptsError):
-        traceback.print_exception(error)
+        sys.stderr.write(visible_lines("".join(traceback.format_exception(error))))
     line, code = _told(error)
     screen = Screen(stderr=True)
-    screen.print(line, soft_wrap=True, style="red")
+    screen.print(visible(line), soft_wrap=True, style="red")
     _, mark, place = str(error).partition(PLACE)
     if mark:
         screen.print(with_options(f"{mark[1:]}{place}"), soft_wrap=True, style="red")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from phipsi.cleaning import visible
 from phipsi.cli.failures import FINE, INTERRUPTED
 from phipsi.cli.machine import AS_WRITTEN, Reading, read_machine
 from phipsi.cli.motors import at_their_limits, off_target
@@ -120,7 +121,7 @@ def simulate(
     }
     tell(screen, motion, setting, speed, worked_by, noticed)
     for line in written:
-        screen.print(line, soft_wrap=True)
+        screen.print(visible(line), soft_wrap=True)
     if not written:
         screen.print("To see it, add --html run.html or --plot run.png; to keep it, --out run.nc")
     return FINE if motion.complete else INTERRUPTED

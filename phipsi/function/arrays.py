@@ -22,12 +22,14 @@ import numpy as np
 
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.backends.real import REALS
+from phipsi.cleaning import visible
 from phipsi.errors import BackendError, InputError, SlowPathWarning, name_choices, warn_caller
 from phipsi.function.call import Bodies, Call, Lists, Options
 from phipsi.function.point_entries import PointEntries
 from phipsi.function.results import alarmed, are_plain, checked_out, copied, kept_apart
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.inputs import checked_points
+from phipsi.masks import holds_masked
 from phipsi.model.model import Model
 
 if TYPE_CHECKING:
@@ -154,6 +156,9 @@ class ArrayFunction(ABC):
             if result is not None:
                 return result
         threads, out = named.pop("threads", None), named.pop("out", None)
+        # NumPy would drop the masks.
+        if holds_masked(arguments) or (named and holds_masked(named.values())):
+            return self._carefully(arguments, named, threads, out)
         if out is not None:  # what is written must be read no more, should something be wrong
             arguments = tuple(kept_apart(x, out) for x in arguments)
             named = {name: kept_apart(x, out) for name, x in named.items()}
@@ -631,7 +636,7 @@ def _told(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    timer = threading.Timer(PATIENCE, print, [f"phipsi: {what} ..."], {"file": sys.stderr})
+    timer = threading.Timer(PATIENCE, print, [visible(f"phipsi: {what} ...")], {"file": sys.stderr})
     timer.daemon = True
     timer.start()
     try:

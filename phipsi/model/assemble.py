@@ -19,6 +19,7 @@ from phipsi.model.model import Body, Frame, Joint, Keyframe, Mimic, Model
 from phipsi.model.parts import Parts
 from phipsi.model.report import Remark, Report
 from phipsi.model.tree import WORLD, WORLD_NAME, depth_first
+from phipsi.scalars import HUGE
 
 Home = tuple[int, Placement]  # the moving body (or the world) that carries a frame, and where
 
@@ -54,6 +55,7 @@ def assemble(parts: Parts) -> Model:
         for link, (parent, _), inertia in zip(moving, places, inertias[1:], strict=True)
     )
     joints = _joints(moving, places, _find_leaders(parts, moving))
+    _check_reflected(parts, bodies, joints)
     closures = list(_placed_closures(parts, homes))
     rigid = [each for each in closures if each.first.body == each.second.body]
     remarks = (
@@ -185,7 +187,13 @@ def _find_leaders(parts: Parts, moving: Sequence[Link]) -> dict[str, Mimic]:
                 raise parts.refusal(link.name, "mimic", text)
         for name, (source, ratio, offset) in reversed(tied.items()):
             lead = found.get(source) or Mimic(number_of[source], 1.0)
-            found[name] = Mimic(lead.source, ratio * lead.ratio, ratio * lead.offset + offset)
+            tie = Mimic(lead.source, ratio * lead.ratio, ratio * lead.offset + offset)
+            if max(abs(tie.ratio), abs(tie.offset)) > HUGE:
+                text = f"joint {name!r} follows {moving[lead.source].joint_name!r} by joints "
+                text += f"between, in all by the ratio {tie.ratio:g} and the offset "
+                text += f"{tie.offset:g}; expected numbers up to {HUGE:g}"
+                raise parts.refusal(parts.joints[name], "mimic", text)
+            found[name] = tie
     return found
 
 
@@ -237,6 +245,27 @@ def _joints(
             lead = joints[joint.mimic.source]
             joints[k] = replace(joint, q=lead.q, v=lead.v)
     return tuple(joints)
+
+
+def _check_reflected(parts: Parts, bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
+    """ModelError where what a mimic joint moves is, as its leader feels it, beyond all sense."""
+    if all(joint.mimic is None for joint in joints):
+        return
+    moved = [body.inertia for body in bodies]  # with all that it carries, joints neutral
+    for k in range(len(bodies) - 1, -1, -1):
+        if bodies[k].parent != WORLD:
+            there = moved[k].moved(joints[k].placement)
+            moved[bodies[k].parent] = moved[bodies[k].parent].plus(there)
+    for body, joint, inertia in zip(bodies, joints, moved, strict=True):
+        if joint.mimic is not None:
+            ratio, turning = joint.mimic.ratio, sum(inertia.rotational[i][i] for i in range(3))
+            lever = inertia.mass * (1.0 + sum(x * x for x in inertia.com))
+            felt = ratio * ratio * (turning + lever + joint.reflected_inertia)
+            if not felt <= HUGE:
+                text = f"joint {joint.name!r} follows {joints[joint.mimic.source].name!r} by the "
+                text += f"ratio {ratio:g}, so that what it moves is felt there as {felt:g} kg or "
+                text += f"kg m^2; expected no more than {HUGE:g}"
+                raise parts.refusal(body.name, "mimic", text)
 
 
 # -- what is odd about it --------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.errors import InputError
+from phipsi.masks import refuse_masked
 from phipsi.simulate.labels import TAKEN
 
 About = Mapping[str, str | int | float | bool]
@@ -18,6 +19,7 @@ About = Mapping[str, str | int | float | bool]
 
 def real_numbers(name: str, value: ArrayLike) -> np.ndarray:
     """A read-only array of real numbers in double precision, or InputError."""
+    refuse_masked(name, value)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":

@@ -15,6 +15,7 @@ import numpy as np
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.spaces import BODY, JOINT
+from phipsi.cleaning import visible
 from phipsi.errors import InputError
 from phipsi.explain.levels.layout import WIDTH
 from phipsi.explain.levels.notation import Notation
@@ -279,7 +280,7 @@ def _quantity(name: str, places: dict[Key, np.ndarray], is_given: bool) -> str:
 
 
 def _key(key: Key) -> str:
-    return key if isinstance(key, str) else f"{key[0]}, {key[1]}"
+    return visible(key if isinstance(key, str) else f"{key[0]}, {key[1]}")
 
 
 def without_rounding(value: np.ndarray) -> np.ndarray:
