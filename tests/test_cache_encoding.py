@@ -139,7 +139,7 @@ def test_spreads_of_outputs_come_back():
 @pytest.mark.parametrize(
     "x",
     [print, len, lambda: 0, object(), int, {1}, 1j, np.float64(1.0), np.zeros(2), range(3), ...],
-    ids=repr,
+    ids=lambda x: type(x).__name__,
 )
 def test_what_nobody_has_said_how_to_make_is_refused(x):
     with pytest.raises(NotStorableError, match="no record holds a"):
