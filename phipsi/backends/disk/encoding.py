@@ -48,7 +48,7 @@ MAKERS = {
     "phipsi.backends.rolled": ("ListFormat", "RowFormat"),
     "phipsi.graph.graph": ("_graph_of", "_node_at"),
     "phipsi.lowering.program": (
-        *("At", "Columns", "Direction", "Domain", "Effect", "Loop", "Origin", "Output"),
+        *("At", "Columns", "Direction", "Domain", "Effect", "Guard", "Loop", "Origin", "Output"),
         *("Program", "Read", "Shape", "Slot", "Statement"),
     ),
     "phipsi.lowering.sides": ("Side",),
