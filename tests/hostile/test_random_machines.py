@@ -8,7 +8,7 @@ from machines import ALL_KINDS, SHAPES, random_machine, random_state
 import phipsi as pp
 from phipsi.operators import C, H, J, M, Mass, T, beta, phi
 
-TRIES = 3
+TRIES = 1
 LARGEST = 8  # bodies of a machine
 DIGITS = 1e-9  # of the largest entry, times what the mass matrix makes of them
 
