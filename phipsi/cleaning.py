@@ -6,6 +6,7 @@ is then seen, not obeyed. Names themselves stay as they are, also in errors: wha
 them. Two things no name may have, as no file holds them: `refuse_unwritable`.
 
     visible, visible_lines, quoted    terminals, logs, and whatever is text
+    brief                             labels, titles, and lists: what is very long is cut
     for_html                          HTML, XML, SVG: between tags and in attributes
     for_markdown, as_code, fenced     Markdown: words, code within a line, blocks of code
     for_latex, from_latex             LaTeX: text, and back
@@ -57,6 +58,16 @@ def quoted(value: object) -> str:
     "a\ufe0f'"
     """
     return visible(repr(value))
+
+
+def brief(text: str, longest: int = 500) -> str:
+    r"""One line of plain text of so many signs at most.
+
+    >>> brief("arm\nof a crane"), brief("arm of a crane", 10)
+    ('arm\\nof a crane', 'arm of ...')
+    """
+    line = visible(text[: longest + 1])
+    return line if len(line) <= longest else f"{line[: longest - 4]} ..."
 
 
 def for_html(text: str) -> str:
@@ -176,13 +187,20 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORE
 
 
 def for_netcdf(name: str) -> str:
-    """The name of a dimension, a variable or an attribute: begins with a letter, has no slash.
+    """The name of a dimension, a variable or an attribute: no slash, and none of the format's own.
 
-    >>> for_netcdf("arm/elbow "), for_netcdf("2nd")
-    ('arm_elbow', '_2nd')
+    >>> for_netcdf("arm/elbow "), for_netcdf("-x"), for_netcdf("CLASS")
+    ('arm_elbow', '_-x', '_CLASS')
     """
     name = visible(name).replace("/", "_").strip() or "_"
-    return name if name[0].isalpha() or name[0] == "_" else f"_{name}"
+    begins = name[0].isalnum() or name[0] == "_"
+    return name if begins and name not in NETCDFS_OWN else f"_{name}"
+
+
+NETCDFS_OWN = frozenset(
+    {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"}
+    | {"_NCProperties", "_Netcdf4Coordinates", "_Netcdf4Dimid", "_nc3_strict"}
+)
 
 
 # -- where names come in -------------------------------------------------------------------

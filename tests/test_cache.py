@@ -402,6 +402,20 @@ def test_a_directory_of_others_costs_time_and_a_warning(folder):
     assert os.listdir(folder) == []
 
 
+def test_signs_of_its_path_do_not_act_where_it_is_shown(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "\x1b[2J\nFORGED\u202e"
+    monkeypatch.setenv("PHIPSI_CACHE", str(folder))
+    folder.mkdir()
+    for words in (["cache"], ["cache", "--clear"]):
+        told = call(capsys, *words).out
+        assert told.replace("\n", "").isprintable()
+        assert not any(line.startswith("FORGED") for line in told.splitlines())
+    folder.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="not used, since others") as caught:
+        compile_module(ADD.replace("NUMBER", "6"), Target.host())
+    assert str(caught[0].message).isprintable()
+
+
 def test_functions_compute_the_same_from_the_disk(folder, monkeypatch):
     """Drivers, kernels and walks: nothing that stands in the key is missing there."""
     robot = phipsi.examples.puma560()

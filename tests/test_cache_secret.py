@@ -94,6 +94,19 @@ def test_one_that_others_may_read_or_write_is_not_used(path, mode):
     assert len(make_secret(path)) == 32
 
 
+def test_signs_of_its_path_do_not_act_where_it_is_complained_of(tmp_path):
+    path = str(tmp_path / "\x1b[2J\nFORGED\u202e" / "cache.key")
+    make_secret(path)
+    os.chmod(path, 0o644)
+    with pytest.warns(RuntimeWarning, match="others may read") as caught:
+        assert make_secret(path) is None
+    assert str(caught[0].message).isprintable()
+    os.chmod(os.path.dirname(path), 0o777)
+    with pytest.warns(RuntimeWarning, match="others may write") as caught:
+        assert make_secret(path) is None
+    assert str(caught[0].message).isprintable()
+
+
 def test_one_of_another_user_is_not_used(path, monkeypatch):
     make_secret(path)
     mine = trust.is_mine

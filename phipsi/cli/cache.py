@@ -12,6 +12,7 @@ from rich.table import Table
 from phipsi.backends.disk.cache import MEGABYTE, bound, directory, is_off, secret_file
 from phipsi.backends.disk.sources import sources_fault
 from phipsi.backends.disk.storage import DAY, Entry, Store
+from phipsi.cleaning import visible
 from phipsi.cli.screen import Screen, facts, number, plural, table
 
 
@@ -25,7 +26,7 @@ def cache(*, clear: Annotated[bool, Parameter(negative=(), show_default=False)] 
     store = None if place is None else Store(place, bound(), secret_file())
     if clear:
         count, size = store.clear() if store else (0, 0)
-        where = f" from {place}" if place else ""
+        where = f" from {visible(place)}" if place else ""
         screen.print(f"removed {plural(count, 'file')}, {megabytes(size)}{where}", soft_wrap=True)
         return
     entries = store.entries() if store else []

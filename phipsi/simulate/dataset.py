@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from phipsi.cleaning import for_netcdf
 from phipsi.extras import need
-from phipsi.simulate.labels import DERIVED, TAKEN, coordinate_labels, speed_labels
+from phipsi.simulate.labels import DERIVED, TAKEN, coordinate_labels, distinct, speed_labels
 from phipsi.simulate.untrusted import read_netcdf
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def to_netcdf(traj: Trajectory, poses: bool) -> memoryview:
     In memory first: on a full disk HDF5 takes the process down (seen with h5py 3.16).
     """
     found = to_dataset(traj, poses)
+    names = distinct(map(for_netcdf, map(str, found.attrs)))
+    found.attrs = dict(zip(names, found.attrs.values(), strict=True))
     encoding = {name: {"_FillValue": None} for name in (*found.data_vars, "time")}
     return found.to_netcdf(engine=ENGINE, encoding=encoding)
 

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from phipsi.cleaning import for_csv
 from phipsi.errors import LONGEST_NAME, InputError, PhipsiError, name_choices
 from phipsi.model.model import Model
 from phipsi.simulate import dataset
-from phipsi.simulate.labels import coordinate_labels, speed_labels, speed_names
+from phipsi.simulate.labels import coordinate_labels, distinct, speed_labels, speed_names
 from phipsi.simulate.untrusted import UnreadableError, open_ordinary, read_npz
 from phipsi.whole_file import checked_path, checked_suffix, replacing
 
@@ -159,10 +160,13 @@ def _check_fits_table(traj: Trajectory, path: str | os.PathLike[str], poses: boo
 
 
 def _columns(model: Model) -> dict[str, list[str]]:
-    """The titles of the columns of q, v and tau."""
+    """The titles of the columns of q, v and tau, none twice."""
     speeds = speed_names(model)
     names = {"q": [label.name for label in coordinate_labels(model)], "v": speeds, "tau": speeds}
-    return {prefix: [f"{prefix}.{name}" for name in names[prefix]] for prefix in names}
+    return {
+        prefix: list(distinct(for_csv(f"{prefix}.{name}") for name in names[prefix]))
+        for prefix in names
+    }
 
 
 def _write_csv(traj: Trajectory, stream: BinaryIO, poses: bool) -> None:
@@ -193,7 +197,7 @@ def _read_csv(path: Path, model: Model) -> Arguments:
         io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text,
     ):
         lines = csv.reader(text)
-        titles, rows = next(lines, []), []
+        titles, rows = [for_csv(title) for title in next(lines, [])], []
         for line in lines:
             try:
                 rows.append([float(x) for x in line])

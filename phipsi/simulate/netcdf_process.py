@@ -12,7 +12,6 @@ import sys
 from importlib import import_module
 from typing import Any
 
-HIDDEN = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST")  # of the format's own, and with "_"
 BASE = 2_000_000_000  # bytes of address space that Python and its libraries take
 MOST_ATTRIBUTES = 1000
 
@@ -31,8 +30,10 @@ def keep_within(most: int, seconds: int) -> None:
             continue
 
 
-def read(path: str, names: list[str], optional: list[str], most: int) -> tuple[Any, ...]:
-    """Texts, arrays and attributes by name."""
+def read(
+    path: str, names: list[str], optional: list[str], hidden: list[str], most: int
+) -> tuple[Any, ...]:
+    """Texts, arrays and attributes by name; those that are hidden are the format's own."""
     h5py = import_module("h5py")
     texts, arrays = {}, {}
     with h5py.File(path, "r") as file:
@@ -46,7 +47,7 @@ def read(path: str, names: list[str], optional: list[str], most: int) -> tuple[A
                 raise TypeError(f"{name} is of type {found.dtype}, which are no numbers or texts")
         if len(file.attrs) > MOST_ATTRIBUTES:
             raise ValueError(f"it has {len(file.attrs)} attributes")
-        told = (x for x in file.attrs if x not in HIDDEN and not x.startswith("_"))
+        told = (x for x in file.attrs if x not in hidden)
         return texts, arrays, {name: _attribute(h5py, file, name, most) for name in told}
 
 

@@ -21,6 +21,7 @@ from typing import IO, Any, BinaryIO
 
 import numpy as np
 
+from phipsi.cleaning import NETCDFS_OWN
 from phipsi.errors import BackendError, InputError
 from phipsi.simulate import netcdf_process
 
@@ -155,6 +156,7 @@ def read_netcdf(path: Path, names: Sequence[str], optional: Sequence[str]) -> di
             "path": os.path.abspath(path),
             "names": [*names],
             "optional": [*optional],
+            "hidden": [*NETCDFS_OWN],
             "most": most + MARGIN,
             "seconds": math.ceil(seconds),
         }

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from phipsi.cleaning import brief
 from phipsi.model.model import Joint, Model
 from phipsi.view.controls import controls, coordinates, slider_values
 from phipsi.view.handles import put
-from phipsi.view.legible import legible
 
 MOST_SLIDERS = 200  # in a folder that is open at first
 
@@ -60,12 +60,12 @@ class JointPanel:
         sliders = []
         with ExitStack() as stack:
             if joint.kind.nq > 1:
-                stack.enter_context(self._gui.add_folder(legible(joint.name)))
+                stack.enter_context(self._gui.add_folder(brief(joint.name)))
             values = slider_values(joint, self._q[joint.q].tolist())
             for control, value in zip(controls(joint), values, strict=True):
                 wide = control.reaching(value)
                 reach = wide.low, wide.high, wide.step
-                slider = self._gui.add_slider(legible(wide.label), *reach, value)
+                slider = self._gui.add_slider(brief(wide.label), *reach, value)
                 slider.on_update(lambda _: self._slid(joint))
                 sliders.append(slider)
         return sliders

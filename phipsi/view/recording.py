@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import os
 from numbers import Real
 
 from numpy.typing import ArrayLike
 
+from phipsi.cleaning import brief, for_html
 from phipsi.errors import InputError
 from phipsi.model.model import Model
 from phipsi.simulate.trajectory import Trajectory
-from phipsi.view.legible import legible
 from phipsi.view.scene import Scene
 from phipsi.view.server import close_server, open_server
 from phipsi.view.stage import set_stage
@@ -82,5 +81,5 @@ def render(subject: Subject, fps: float, collisions: bool = False) -> tuple[str,
         page = film.as_html()
     finally:
         close_server(server)
-    title = f"<title>{html.escape(legible(model.name))}</title>"
+    title = f"<title>{for_html(brief(model.name))}</title>"
     return page.replace("<title>Viser</title>", title, 1), scene.problems

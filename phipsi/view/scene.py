@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from phipsi.cleaning import brief
 from phipsi.errors import PhipsiError
 from phipsi.model.geometry import Color, Visual
 from phipsi.model.model import Model
 from phipsi.model.tree import WORLD, WORLD_NAME
 from phipsi.view.bounds import Bounds
 from phipsi.view.handles import put
-from phipsi.view.legible import legible
 from phipsi.view.loops import Loops
 from phipsi.view.shapes import add_ellipsoid, add_lines, add_visual, quaternions
 from phipsi.view.skeleton import bones, depth_color, inertia_ellipsoid, joint_axes
@@ -126,7 +126,7 @@ class Scene:
                 added, points = add_visual(self._scene, name, visual)
             except PhipsiError as error:
                 kind = "" if what == "shape" else f"the {what} shape of "
-                self.problems.append(legible(f"{kind}{visual.name!r} is not shown: {error}"))
+                self.problems.append(f"{kind}{visual.name!r} is not shown: {error}")
                 continue
             nodes += [(visual.body, node) for node in added]
             self.bounds.add(visual.body, points)
@@ -179,4 +179,4 @@ def _apart(poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _plain(name: str) -> str:
     """A name without the sign that separates nodes."""
-    return legible(name).replace("/", "|")
+    return brief(name).replace("/", "|")

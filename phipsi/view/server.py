@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
+from phipsi.cleaning import brief
 from phipsi.errors import BackendError, InputError
 from phipsi.extras import need
-from phipsi.view.legible import legible
 
 HOST = "127.0.0.1"  # no other machine can reach it
 FIRST_PORT = 8080
@@ -31,7 +31,7 @@ def open_server(title: str, port: int | None = None) -> Any:
     from phipsi.view.guarded import GuardedServer  # a server of viser
 
     with quiet():
-        server = GuardedServer(HOST, port or 0, legible(title), is_open=port is not None)
+        server = GuardedServer(HOST, port or 0, brief(title), is_open=port is not None)
     server.gui.configure_theme(show_share_button=False, show_logo=False)
     return server
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi import dynamics
+from phipsi.cleaning import brief, for_html
 from phipsi.errors import InputError
 from phipsi.model.model import Model
 from phipsi.simulate.trajectory import Trajectory
 from phipsi.view.handles import put
-from phipsi.view.legible import as_html
 from phipsi.view.panel import JointPanel
 from phipsi.view.player import Player
 from phipsi.view.scene import WHERE, Scene, Where
@@ -160,12 +160,17 @@ class Viewer:
         """What cannot be shown, on the page."""
         if not self._scene.problems:
             return
-        text = as_html(self._scene.problems)  # viser would read Markdown's pictures from files
+        text = _as_html(self._scene.problems)  # viser would read Markdown's pictures from files
         if self._list is None:
             with self._server.gui.add_folder("Not shown", expand_by_default=False):
                 self._list = self._server.gui.add_html(text)
         else:
             put(self._list, content=text)
+
+
+def _as_html(lines: Iterable[str]) -> str:
+    text = for_html("\n".join(map(brief, lines)))
+    return f'<pre style="white-space: pre-wrap; overflow-wrap: anywhere">{text}</pre>'
 
 
 def _all_or_none(shown: bool) -> Where:

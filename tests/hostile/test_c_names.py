@@ -32,10 +32,10 @@ CPP = ("-std=c++17", "-x", "c++", *WARNINGS)
 # Run before main, it ends the program with a code of its own.
 CODE = "__attribute__((constructor)) static void run(void) { extern void _exit(int); _exit(99); }"
 PIECES = (
-    *("*/", "/*", "//", "*", "/", "\\", "\\\n", "\n", "\r", "\r\n", "\0", "\t", "\v", "\f"),
+    *("*/", "/*", "//", "*", "/", "\\", "\\\n", "\n", "\r", "\r\n", "\t", "\v", "\f"),
     *("??/", "??/\n", "*??/\n/", "*\\\n/", "*\\\n\n/", "??", "?", "??'", "%s%n", '"', "'", "`"),
     *("#", "\n#error stop\n", "\n#include </etc/hostname>\n", "$(id)", "@", "é", "φ", "𝔸"),
-    *("\u202e", "\u2066", "\ufeff", "\u2028", "\x85", "\ud800", "\udcff", "\x7f", "\x1b[31m"),
+    *("\u202e", "\u2066", "\ufeff", "\u2028", "\x85", "\x7f", "\x1b[31m"),
     *(" ", "-", ".", "_", "__", "arm", "int", "q", "out", "work", "A" * 200, "__import__('os')"),
 )
 HOSTILE = (
@@ -49,7 +49,7 @@ HOSTILE = (
     "/*",
     "??/",
     "arm\\",
-    "\u202e\u2066*\ud800/",
+    "\u202e\u2066*\u2028/",
 )
 
 

@@ -312,6 +312,10 @@ def show_warning(model, name):
     assert not acting(str(caught[0].message))
 
 
+# Of the NetCDF User's Guide; its own names are none of these.
+NETCDF_NAME = re.compile(r"[A-Za-z0-9_\u0080-\U0010ffff]([^\0-\x1f/\x7f]*[^\0-\x20/\x7f])?")
+
+
 def show_cells(model, name):
     for _ in range(10):
         given = name()
@@ -324,7 +328,7 @@ def show_cells(model, name):
         assert opened[:1] not in set("=+-@\t\r") or is_number(cell), cell
         stored = cleaning.for_netcdf(given)
         assert stored and "/" not in stored and stored == stored.strip()
-        assert stored[0].isalpha() or stored[0] == "_"
+        assert NETCDF_NAME.fullmatch(stored), stored
         assert_plain(stored)
 
 
@@ -369,6 +373,18 @@ def test_nothing_but_what_is_seen_is_visible():
             assert shown.isascii() and shown.isprintable() and shown.startswith("\\")
         assert not acting(shown, "")
     assert cleaning.visible(greek := "φ̃ ⁻¹ Λ_c ℳ été 日本 − · ½") == greek
+
+
+@pytest.mark.parametrize("sign", ["a", "\n", "\u202e", "\U000e0041", "\ud800", "日"])
+@pytest.mark.parametrize("count", [0, 1, 49, 50, 51, 10_000_000])
+def test_brief_is_one_line_that_is_never_longer(sign, count):
+    text = sign * count
+    shown = cleaning.brief(text, 50)
+    assert len(shown) <= 50
+    assert not acting(shown, "")
+    whole = cleaning.visible(text[:100])
+    assert shown == whole or (shown.endswith(" ...") and whole.startswith(shown[:-4]))
+    assert (shown == whole) == (len(whole) <= 50)
 
 
 # -- the command ---------------------------------------------------------------------------------

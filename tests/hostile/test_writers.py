@@ -273,17 +273,16 @@ def test_many_writers_of_one_file(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [x for x in KINDS if "link" not in x])
-@pytest.mark.parametrize("place", ["entry", "lock", "directory"])
+@pytest.mark.parametrize("place", ["entry", "lock", "directory", "key"])
 def test_the_cache_replaces_files_alone(tmp_path, kind, place):
     """What is in its way stays, and nothing waits for it: a thing is made again, no more."""
     folder, key = tmp_path / "cache", digest("text")
-    store = Store(folder, 1_000_000)
+    store = Store(folder, 1_000_000, tmp_path / "key")
     path = Path(store.path("object", key))
     if place != "directory":
         folder.mkdir(mode=0o700)
-    there = {"entry": path, "directory": folder, "lock": folder / f".object-{key.hex()}.lock"}[
-        place
-    ]
+    lock = folder / f".object-{key.hex()}.lock"
+    there = {"entry": path, "directory": folder, "lock": lock, "key": tmp_path / "key"}[place]
     if not make(kind, there):
         pytest.skip(f"no {kind} can be made here")
     before = there.lstat()

@@ -7,6 +7,8 @@ import shlex
 import stat
 import warnings
 
+from phipsi.cleaning import visible
+
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -92,7 +94,8 @@ def complain(subject: str, fault: str) -> None:
     """Warn of a file, a directory or a setting, once in a process."""
     if subject not in _told:
         _told.add(subject)
-        warnings.warn(f"phipsi's cache: {subject}: {fault}", RuntimeWarning, stacklevel=2)
+        line = visible(f"phipsi's cache: {subject}: {fault}")
+        warnings.warn(line, RuntimeWarning, stacklevel=2)
 
 
 def _fault(path: str, found: os.stat_result, elsewhere: str) -> str:
