@@ -94,7 +94,7 @@ def counted_runs(monkeypatch):
 @pytest.mark.parametrize("unroll", [True, False])
 def test_machine_code_looks_more_closely_where_doubts_are_frequent(monkeypatch, unroll):
     """And then it decides: it answers, or names what is singular."""
-    model = rod(1e-9)
+    model = rod(1e-13)
     function, runs = llvm(model, FALL, unroll=unroll), counted_runs(monkeypatch)
     q, v, tau = rod().neutral(), np.full(3, 0.2), np.array([1.0, 2.0, 0.0])
     results = [function(q, v, tau) for _ in range(functions.DOUBTS + 5)]

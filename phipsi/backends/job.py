@@ -139,7 +139,7 @@ class Job:
         doc: what it says of itself.
         real: what its numbers are.
         expressions: what the program computes.
-        is_attended: whether what its code complains of is looked at again.
+        is_watched: whether somebody looks at its checks; if not, garbage is infinite.
     """
 
     program: Program
@@ -151,7 +151,7 @@ class Job:
     doc: str
     real: str = "double"
     expressions: tuple[Node, ...] = ()
-    is_attended: bool = True
+    is_watched: bool = True
 
     configurations = (CONFIGURATION,)
 
@@ -164,7 +164,7 @@ class Job:
     def about(self) -> bytes | None:
         """A digest of what the program computes; None if nobody can tell."""
         found = of_expressions(self.expressions) if self.expressions else None
-        return found and found + repr((self.program.guard, self.is_attended)).encode()
+        return found and found + repr((self.program.guard.value, self.is_watched)).encode()
 
     @cached_property
     def key(self) -> Parts | None:
@@ -181,8 +181,9 @@ class Job:
         return self, ()
 
     def traced(self, limit: int | None = None) -> Trace:
-        where = self.machine, self.points, self.matrices, Graph(limit)
-        return trace(self.program, *where, self.real, self.is_attended)
+        shapes = self.matrices
+        found = trace(self.program, self.machine, self.points, shapes, Graph(limit), self.real)
+        return found if self.is_watched else found.without_garbage()
 
     @property
     def matrices(self) -> list[tuple[int, int]]:

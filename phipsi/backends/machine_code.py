@@ -303,7 +303,7 @@ def find_loops(job: Computation, target: Target) -> Loops:
     if isinstance(base, moves.Move):
         return MoveLoops(base, products, inputs, counts, target)
     plain = not base.model.has_mimics
-    tells = target.real == "float" or base.machine.tells_sizes
+    tells = target.real == "float" or not base.machine.is_regular
     code = looped_program(base.program, inputs, plain, target, base.about, products, tells)
     return ProgramLoops(code, base.machine, base.points, base.matrices, counts)
 

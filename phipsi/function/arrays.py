@@ -66,12 +66,16 @@ class ArrayFunction(ABC):
         self.model, self.options = model, options
         self.backend, self.dtype = options.backend, REALS[options.real].dtype
         self._several = several
+        self._forget_code()
+        self._is_told = False  # whether a user was told of states that the interpreter computes
+
+    def _forget_code(self) -> None:
+        """The next call compiles."""
         self._codes: dict[tuple, MachineCode | None] = {}
         self._code: MachineCode | None = None  # where points need not be looked at
         self._quick: Callable | None = None  # its entry for ordinary arrays
         self._quick_at = PointEntries()  # entries where points are passed
         self._point_place = 0  # where points stand among the arguments
-        self._is_told = False  # whether a user was told of states that the interpreter computes
 
     # -- what differs --------------------------------------------------------------------------
 
@@ -102,9 +106,9 @@ class ArrayFunction(ABC):
         """The same function in double precision."""
 
     @property
-    @abstractmethod
-    def _unattended(self) -> ArrayFunction:
-        """The same function for code that has the last word."""
+    def unwatched(self) -> ArrayFunction:
+        """The same where nobody looks at checks: what is singular is infinite."""
+        return self
 
     @abstractmethod
     def _buffer(self, name: str, values: Mapping[str, Any]) -> Any:

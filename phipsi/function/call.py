@@ -26,7 +26,7 @@ class Options:
         threads: that batches are shared among; None for the package's default.
         make_code: what makes machine code of a computation, as `phipsi.compile.make_code` does;
             None with the interpreter alone.
-        is_attended: whether what machine code complains of is looked at again.
+        is_watched: whether somebody looks at its checks.
     """
 
     backend: str = "numpy"
@@ -35,7 +35,7 @@ class Options:
     real: str = "double"
     threads: int | str | None = None
     make_code: Callable | None = None
-    is_attended: bool = True
+    is_watched: bool = True
 
 
 @dataclass(frozen=True)

@@ -356,9 +356,9 @@ class Derivative(ArrayFunction):
     def _in_double(self) -> Derivative:
         return Derivative(self.base._in_double, self.kind, self.by)
 
-    @cached_property
-    def _unattended(self) -> Derivative:
-        return Derivative(self.base._unattended, self.kind, self.by)
+    @property
+    def unwatched(self) -> Derivative:
+        return Derivative(self.base.unwatched, self.kind, self.by)
 
     def _compile(self, bodies: Bodies) -> MachineCode | None:
         if _key(bodies) in self._refused:

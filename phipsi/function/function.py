@@ -261,38 +261,36 @@ class Function(ArrayFunction):
         lists = {x.arguments: x.arguments or passed for x in self._letters_at_points()}
         return lists | ({(): passed} if self._passes_points else {})
 
-    @cached_property
-    def _careful(self) -> Function | None:
-        """The same function, whose pivots are held against all that they were made of.
-
-        None where this one does so already, or looks at none.
-        """
-        if not self.program.has_doubts:
-            return None
-        plain = not self.model.has_mimics
-        what = self.model, self.expressions, self._several, find_careful(self.program, plain)
-        return Function(*what, self.options, self._parameters.names)
-
     def _exact(self, call: Call) -> Sequence[np.ndarray]:
-        """The results after a closer look: by the interpreter, if it is often by machine code."""
-        is_plain = self.options.real == "double" and not call.is_complex
-        if not is_plain or self._doubts < DOUBTS or self._careful is None:
-            self._doubts += is_plain
-            return super()._exact(call)
-        code = self._careful._compiled(call)
-        return call.exact() if code is None else self._careful._run(code, call, None, None)
+        """The results by the interpreter; if that is asked often, pivots are guarded in code.
+
+        That takes longer than to hold them against numbers, but not as long as the interpreter.
+        """
+        if self.options.real == "double" and not call.is_complex and self.program.has_doubts:
+            self._doubts += 1
+            if self._doubts >= DOUBTS:
+                plain = not self.model.has_mimics
+                self._run_from_now(find_careful(self.program, plain))
+        return super()._exact(call)
+
+    def _run_from_now(self, program: Program) -> None:
+        """Compute the same by another program."""
+        self.program = program
+        self._forget_code()
+        for made in ("jvp", "vjp"):
+            vars(self).pop(made, None)
 
     def _tell_exact(self) -> None:
-        if self._careful is None:  # else machine code will look more closely soon
+        if not self.program.has_doubts:  # else code will decide such states soon
             super()._tell_exact()
 
     @cached_property
     def _in_double(self) -> Function:
         return self._with(replace(self.options, real="double", lanes=None))
 
-    @cached_property
-    def _unattended(self) -> Function:
-        return self._with(replace(self.options, is_attended=False))
+    @property
+    def unwatched(self) -> Function:
+        return self._with(replace(self.options, is_watched=False))
 
     def _with(self, options: Options) -> Function:
         what = self.model, self.expressions, self._several, self.program
@@ -347,8 +345,8 @@ class Function(ArrayFunction):
             return None
         what = self.program, self._machine, bodies
         about = "phipsi", self._text, self.options.real
-        attended = self.options.is_attended
-        return Job(*what, shapes, outputs, *about, self.program.expressions, attended)
+        watched = self.options.is_watched
+        return Job(*what, shapes, outputs, *about, self.program.expressions, watched)
 
     def _input_shape(self, letter: Symbol, bodies: Bodies) -> tuple[int, ...]:
         lists = self.program.points_of(letter, bodies)

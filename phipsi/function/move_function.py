@@ -110,9 +110,5 @@ class MoveFunction(ArrayFunction):
         options = replace(self.options, real="double", lanes=None)
         return MoveFunction(self.model, self.move, options)
 
-    @property
-    def _unattended(self) -> MoveFunction:
-        return self
-
     def _computation(self, bodies: Bodies) -> Move | None:
         return Move(self.model, self.move, self.options.real) if self.model.nq else None

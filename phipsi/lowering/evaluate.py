@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -23,11 +22,15 @@ from phipsi.model.configuration import columns
 def evaluate(program: Program, machine: Machine, inputs: Inputs) -> list[np.ndarray]:
     """The values of all expressions, or SolveError where one has none.
 
-    Where the program has doubts, one that is careful says whether there are values.
+    Where a pivot may vanish, a program that is careful says whether there are values.
     """
-    if not (program.has_doubts and machine.tells_sizes):
-        with suppress(DoubtError):
+    if not program.has_doubts:
+        return _run(program, machine, inputs)
+    if machine.is_regular:
+        try:
             return _run(program, machine, inputs)
+        except DoubtError:
+            pass
     return _run(find_careful(program, plain=not inputs.model.has_mimics), machine, inputs)
 
 

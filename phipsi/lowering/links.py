@@ -38,8 +38,7 @@ class Link(ABC):
         inertia: in the private frame.
         rotor: reflected inertia of the joint's motor; the int 0 where there is none.
         front: the constant factors of phi(p,k), parent side first.
-        outboard: sizes of moments and of masses of all that it carries; see `cancellation`.
-        fades: whether what it carries matters less to what carries it.
+        fades: whether errors of what it carries fade at its joint; see `cancellation`.
     """
 
     parent: int
@@ -49,7 +48,6 @@ class Link(ABC):
     inertia: Inertia | Moments
     rotor: Scalar
     front: tuple[Factor, ...]
-    outboard: tuple[Scalar, Scalar] = field(default=(0, 0), kw_only=True)
     fades: bool = field(default=False, kw_only=True)
 
     @property

@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.lowering import blocks
+from phipsi.lowering.cancellation import weigh
 from phipsi.lowering.frames import private_frames
 from phipsi.lowering.inputs import PLACE, SPATIAL
 from phipsi.lowering.links import Link
-from phipsi.lowering.outboard import find_outboard
 from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Columns, Shape, Size
 from phipsi.lowering.seat import Seat
@@ -100,7 +100,12 @@ class Machine(Places):
     @cached_property
     def links(self) -> tuple[Link, ...]:
         """The bodies in private frames, made when they are first asked for."""
-        return _links(self.model, self.shifted)
+        return _known_of(self.model, self.shifted)[0]
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether no pivot of the mass operator can vanish, in any state."""
+        return not self.parameters.move_frames and _known_of(self.model, self.shifted)[1]
 
     def with_values(self, values: Mapping[str, Sequence[Scalar]]) -> Machine:
         """The machine with scalars in place of its parameters: of each the entries, row by row.
@@ -120,11 +125,6 @@ class Machine(Places):
             pairs = zip(changed, self.links, strict=True)
             machine.links = tuple(replace(x, fades=nominal.fades) for x, nominal in pairs)
         return machine
-
-    @property
-    def tells_sizes(self) -> bool:
-        """Whether what bodies carry is known only as a program runs; see `cancellation`."""
-        return self.parameters.move_frames
 
     def seats(self, points: dict[tuple, Located], watch: Callable | None) -> list[Seat]:
         """One seat per body, with the points on it; the last one is the world's."""
@@ -205,12 +205,13 @@ def to_link(seat: Seat, space: Space, kind: str, block: Block) -> Block:
     return move(block)
 
 
-_known: WeakKeyDictionary[Model, dict[bool, tuple[Link, ...]]] = WeakKeyDictionary()
+Known = tuple[tuple[Link, ...], bool]  # bodies in private frames, and whether D never vanishes
+_known: WeakKeyDictionary[Model, dict[bool, Known]] = WeakKeyDictionary()
 
 
-def _links(model: Model, shifted: bool) -> tuple[Link, ...]:
-    """The bodies of a machine in private frames, found once for all functions of it."""
+def _known_of(model: Model, shifted: bool) -> Known:
+    """What is found once for all functions of a machine."""
     known = _known.setdefault(model, {})
     if shifted not in known:
-        known[shifted] = find_outboard(model, private_frames(model, shifted))
+        known[shifted] = weigh(model, private_frames(model, shifted))
     return known[shifted]

@@ -22,8 +22,8 @@ from phipsi.model.model import Joint
 from phipsi.scalars import Scalar
 from phipsi.spatial import Matrix
 
-DOUBT = 1e-7  # of the inertia that a joint moves: a pivot below it is looked at more closely
-UNIT = 2.0**-52  # the roundoff of one operation on doubles, relative
+DOUBT = 1e-11  # of what a joint moves, and of what it was made of: below, look more closely
+UNIT = 2.0**-52  # what the roundoff of one operation on doubles is half of, relative
 LEFT = 32.0  # a pivot of so many roundoffs may be zero
 SHARE = LEFT * UNIT  # of H N H*: a pivot below it is roundoff
 
@@ -62,16 +62,16 @@ def halves_of(P: Matrix) -> list[Scalar]:
     return [reduce(plus, (P[j][j] for j in half)) for half in (range(3), range(3, 6))]
 
 
-def moved_sizes(P: Matrix, outboard: Sequence[Scalar], L_star: Matrix) -> list[Scalar]:
+def moved_sizes(P: Matrix, told: Sequence[Scalar], L_star: Matrix) -> list[Scalar]:
     """How large D can be of what its speeds move, for each of them.
 
     In place of the largest entries of P stand its traces, which are no smaller: P is positive.
 
     Args:
         P, L_star: of the joint.
-        outboard: sizes of moments and of masses outboard, which P may have forgotten.
+        told: sizes of moments and of masses outboard, which P may have forgotten.
     """
-    halves = list(map(plus, halves_of(P), outboard))
+    halves = list(map(plus, halves_of(P), told))
     sizes = []
     for h in zip(*L_star, strict=True):
         squares = [blocks.dot(x, x) for x in (h[:3], h[3:])]

@@ -9,7 +9,7 @@ holds guarantees that `Watch` would not complain; one that fails only says that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -34,7 +34,6 @@ from phipsi.scalars import Scalar, less, sqrt
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
 LEAST = 20  # nodes of one body, at the least
 ALERT = 1e-11  # a pivot below this makes Watch look: eigenvalues may be smaller than pivots
-UNATTENDED = 1e-11  # as `DOUBT`, of code whose complaints nobody looks at
 DENSE_ALERT = 1e-10  # likewise of a matrix of the whole machine
 SYMMETRY = 1e-10  # of a matrix that has a root, relative to its trace; Watch allows ten times more
 
@@ -44,7 +43,7 @@ class Limits:
     """Where checks of numbers of one kind fail, all relative.
 
     Args:
-        pivot: of a joint, beside the inertia that it moves, and all that is outboard.
+        pivot: of a joint, beside the inertia that it moves, and what that was made of.
         share: likewise, beside what P was made of.
         alert: of a block.
         dense: of a matrix of the whole machine.
@@ -83,11 +82,25 @@ class Trace:
         graph: all nodes.
         outputs: of each output its entries, row by row.
         checks: what must be true.
+        divisors: those of them that guard what divides.
     """
 
     graph: Graph
     outputs: tuple[tuple[Node, ...], ...]
     checks: tuple[Node, ...]
+    divisors: tuple[Node, ...] = ()
+
+    def without_garbage(self) -> Trace:
+        """The same where nobody looks at checks: what has no value is infinite, or NaN."""
+        if not self.divisors:
+            return self
+        graph = self.graph
+        are_sound = reduce(lambda x, y: graph.where(y, x, 0.0), self.divisors, graph.one)
+        share = 1.0 / are_sound
+        outputs = tuple(
+            tuple(x if x is graph.zero else x * share for x in entries) for entries in self.outputs
+        )
+        return Trace(graph, outputs, self.checks, self.divisors)
 
 
 class Checks:
@@ -96,21 +109,23 @@ class Checks:
     Args:
         graph: where conditions are added.
         real: what the code will compute with, "double" or "float".
-        is_attended: whether what complains is looked at again; if not, it has the last word.
 
     Attributes:
+        found, divisors: what must hold; of it, what guards divisions.
         cancellation: what bodies tell their parents, where numbers of the machine do not.
     """
 
-    def __init__(self, graph: Graph, real: str = "double", is_attended: bool = True):
+    def __init__(self, graph: Graph, real: str = "double"):
         self.graph, self.real, self.limits = graph, real, LIMITS[real]
-        if not is_attended:
-            self.limits = replace(self.limits, pivot=min(self.limits.pivot, UNATTENDED))
         self.cancellation: Cancellation | None = None
         self.found: dict[Node, None] = {}
+        self.divisors: dict[Node, None] = {}
 
     def __call__(self, what: str, *arguments: Any) -> None:
+        """What is about to divide."""
+        known = len(self.found)
         getattr(self, f"_{what}")(*arguments)
+        self.divisors |= dict.fromkeys(list(self.found)[known:])
 
     def hold(self, *conditions: Any) -> None:
         """Conditions that must hold; those known to hold need no check."""
@@ -122,12 +137,10 @@ class Checks:
     def _pivot(self, seat: Seat, D: Sequence, P: Sequence, L_star: Sequence) -> None:
         """D_i of D = L D_i L* beside the inertia that the joint moves.
 
-        In single precision, and where inertias are arguments, what P came from counts as well.
+        What P came from counts as well, in single precision, and where D may vanish.
         """
-        outboard: Sequence[Scalar] = seat.link.outboard
-        if self.cancellation is not None:
-            outboard = list(map(plus, outboard, self.cancellation.received(seat)))
-        sizes, factor = moved_sizes(P, outboard, L_star), blocks.factored(D)
+        told = (0, 0) if self.cancellation is None else self.cancellation.received(seat)
+        sizes, factor = moved_sizes(P, told, L_star), blocks.factored(D)
         self._hold_pivots(D, factor, sizes, self.limits.pivot, self.limits.pivot)
         if self.cancellation is not None:
             self.cancellation.relieved(seat, sizes, P, L_star, factor)
@@ -240,7 +253,6 @@ def trace(
     shapes: Shapes,
     graph: Graph,
     real: str = "double",
-    is_attended: bool = True,
 ) -> Trace:
     """The graph of a program on a machine.
 
@@ -251,13 +263,12 @@ def trace(
         shapes: of the outputs.
         graph: an empty one; its limit is honoured by GraphTooLargeError.
         real: what the code will compute with, "double" or "float".
-        is_attended: whether what its checks complain of is looked at again.
 
     Raises:
         ZeroDivisionError: where a pivot is zero whatever the state.
         BackendError: for a machine too large or too small for single precision.
     """
-    checks = Checks(graph, real, is_attended)
+    checks = Checks(graph, real)
     taken: list[dict[tuple[int, int], Scalar]] = [{} for _ in program.outputs]
     values = symbolic_values(program, machine, points, graph)
     for joint in machine.model.leaders:
@@ -266,14 +277,14 @@ def trace(
         checks.hold(_less(condition.value, condition.bound))
     if real == "float":
         check_scale(machine.model)
-    if real == "float" or machine.tells_sizes:
-        checks.cancellation = Remembered(values.q, real)
+    if real == "float" or not machine.is_regular:
+        checks.cancellation = Remembered(values.q, fades=real == "float")
     Run(program, machine, values, [_adder(x) for x in taken], checks).run()
     outputs = []
     for found, (rows, columns) in zip(taken, shapes, strict=True):
         places = ((i, j) for i in range(rows) for j in range(columns))
         outputs.append(tuple(graph.node(found.get(place, 0)) for place in places))
-    return Trace(graph, tuple(outputs), tuple(checks.found))
+    return Trace(graph, tuple(outputs), tuple(checks.found), tuple(checks.divisors))
 
 
 def check_scale(model: Model) -> None:

@@ -13,7 +13,7 @@ from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, JOINT, POINTS, SCALAR, Space, is_dense
 from phipsi.graph.graph import Node
 from phipsi.lowering import blocks
-from phipsi.lowering.cancellation import Recorded
+from phipsi.lowering.cancellation import Recorded, Size
 from phipsi.lowering.generic import (
     Form,
     GenericJoint,
@@ -27,7 +27,6 @@ from phipsi.lowering.interpret import HERE
 from phipsi.lowering.links import Link
 from phipsi.lowering.machine import Block, Values
 from phipsi.lowering.memory import Area, Matrix, Recorder, Rows, Slots, is_fixed
-from phipsi.lowering.outboard import Size
 from phipsi.lowering.own import own_letters
 from phipsi.lowering.program import (
     FRAME,
@@ -126,7 +125,9 @@ class Visit(Recorder):
                 given[letter] = _Blocks(self, letter)
         self.values = Values(ins[0], ins[1], given, located)  # type: ignore[arg-type]
         if layout.tells:
-            self.checks.cancellation = self._cancellation = Recorded(ins[0], real, self._told)
+            self.checks.cancellation = self._cancellation = Recorded(
+                ins[0], real == "float", self._told
+            )
         self._by_columns = {
             read.slot
             for statement in program.statements()

@@ -45,7 +45,7 @@ class Watch:
 
     def _pivot(self, seat: Seat, D: Sequence, P: Sequence, L_star: Sequence) -> None:
         """D of a joint beside the inertia that it moves, and all that is outboard of it."""
-        sizes = moved_sizes(P, seat.link.outboard, L_star)
+        sizes = moved_sizes(P, (0, 0), L_star)
         if np.any(is_roundoff(np.real(_array(D)), np.real(_array([sizes]))[..., 0, :], DOUBT)):
             raise DoubtError
 
