@@ -34,6 +34,7 @@ from phipsi.scalars import Scalar, less, sqrt
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
 LEAST = 20  # nodes of one body, at the least
 ALERT = 1e-11  # a pivot below this makes Watch look: eigenvalues may be smaller than pivots
+WEAKER = 32.0  # times an eigenvalue: what the smallest pivot of a small block may be, about
 DENSE_ALERT = 1e-10  # likewise of a matrix of the whole machine
 SYMMETRY = 1e-10  # of a matrix that has a root, relative to its trace; Watch allows ten times more
 
@@ -150,7 +151,7 @@ class Checks:
         along = blocks.congruence_transposed(L_star, bound)
         sizes = [row[i] for i, row in enumerate(along)]
         share = self.limits.share
-        self._hold_pivots(D, blocks.factored(D), sizes, 2.0 * share, 1e3 * share)
+        self._hold_pivots(D, blocks.factored(D), sizes, 2.0 * share, WEAKER * share)
 
     def _hold_pivots(
         self, D: Sequence, factor: Sequence, sizes: Sequence[Scalar], one: float, many: float
