@@ -97,7 +97,7 @@ def test_machine_code_looks_more_closely_where_doubts_are_frequent(monkeypatch, 
     model = gimbals()
     function, runs = llvm(model, FALL, unroll=unroll), counted_runs(monkeypatch)
     near, v, tau = (
-        np.array([0.3, np.pi / 2 - 2.5e-6, 0.3]),
+        np.array([0.3, np.pi / 2 - 4e-6, 0.3]),
         np.full(3, 0.2),
         np.array([1.0, 2.0, 0.0]),
     )

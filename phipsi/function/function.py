@@ -87,6 +87,7 @@ class Function(ArrayFunction):
         self.inputs = ("q", "v", *free, *points, *parameters)
         self.outputs = tuple(map(str, expressions))
         self._doubts = 0  # calls that machine code left to the interpreter
+        self._is_doubt = False  # whether the last one was only in doubt
         self._has_speeds = any(x.record.of_speeds for x in self._letters)
         self._machine = Machine(model, program.shifted, self._parameters)
         arrays_only = not any(map(in_blocks, program.free))
@@ -266,7 +267,8 @@ class Function(ArrayFunction):
 
         That takes longer than to hold them against numbers, but not as long as the interpreter.
         """
-        if self.options.real == "double" and not call.is_complex and self.program.has_doubts:
+        self._is_doubt = self.program.has_doubts
+        if self.options.real == "double" and not call.is_complex and self._is_doubt:
             self._doubts += 1
             if self._doubts >= DOUBTS:
                 plain = not self.model.has_mimics
@@ -281,7 +283,7 @@ class Function(ArrayFunction):
             vars(self).pop(made, None)
 
     def _tell_exact(self) -> None:
-        if not self.program.has_doubts:  # else code will decide such states soon
+        if not self._is_doubt:  # else code decides such states soon
             super()._tell_exact()
 
     @cached_property
