@@ -7,6 +7,10 @@ of it. With t(P) a bound of how large the entries of P are, the errors of P are 
 
 for they go inward as P+ does: an error dP of P is one of `(I - G H) dP (I - G H)*` of P+. A pivot
 that is no larger than this share of H N H* says nothing about the machine: it may as well be zero.
+
+What is subtracted, P H* D^-1 H P, is rounded anew. Where a joint takes rows of P that are zero by
+structure, that is in N already; in others it is added once more, t(P) on both sides of the joint.
+`as_matrix` subtracts nothing: it computes tau_bar P tau_bar* + G Jm G*.
 """
 
 from __future__ import annotations

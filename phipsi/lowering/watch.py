@@ -31,7 +31,10 @@ SINGULAR = 1e14  # of |A^-1| |A|: hardly a digit of the inverse is left then
 
 
 class DoubtError(Exception):
-    """A pivot is so small that only a program that is careful can tell what it is."""
+    """A pivot is so small that only a program that is careful can tell what it is.
+
+    It is heard by what runs programs, and reaches nobody else.
+    """
 
 
 class Watch:

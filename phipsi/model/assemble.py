@@ -306,7 +306,7 @@ def _singular_remarks(
     """A line for each body from which on joints have more freedoms than masses have there.
 
     Of the mass matrix of what is outboard, the rank is at most that of the inertias in it. A
-    motor, or a joint that leads others, may make up for it.
+    motor, or a joint that leads others, may make up for it. Other machines may be singular, too.
     """
     leads = {joint.mimic.source for joint in joints if joint.mimic is not None}
     moved, found = [[0, 0] for _ in bodies], []  # freedoms of joints and of masses
