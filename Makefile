@@ -14,12 +14,17 @@ PYTEST_FLAGS ?= -n auto --dist worksteal
 BENCH_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench format clean named-python
+# how long `make fuzz` attacks, and from which random number
+FUZZ_MINUTES ?= 30
+FUZZ_SEED ?= 0
+
+.PHONY: help demo test fuzz lint docs bench format clean named-python
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo    a spacecraft turns over: its equation, its speed, its motion, into demo/'
 	@echo 'make test    all checks: lint, docs, tests; a quarter of an hour'
+	@echo 'make fuzz    attack it with hostile machines, files and callers; FUZZ_MINUTES=30 FUZZ_SEED=0'
 	@echo 'make lint    ruff, mypy, import layers'
 	@echo 'make docs    build the documentation into docs/_build/html'
 	@echo 'make bench   measure against Pinocchio, CasADi and MuJoCo, into benchmarks/RESULTS.md'
@@ -36,6 +41,9 @@ demo: $(VENV)/.demo
 test: lint docs
 	@echo '== pytest'
 	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) PHIPSI_REQUIRE_PEERS=1 $(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+fuzz: $(VENV)/.dev
+	@$(BIN)/python -m pytest tests/hostile --fuzz $(FUZZ_MINUTES) --fuzz-seed $(FUZZ_SEED)
 
 lint: $(VENV)/.dev
 	@echo '== ruff check'

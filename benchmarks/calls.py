@@ -77,24 +77,29 @@ def _state(robot: Robot) -> list[np.ndarray]:
     return [robot.states[name][0].copy() for name in ("q", "v", "tau")]
 
 
-def _moving(robot: Robot) -> Iterator[tuple[pp.Point, pin.SE3]]:
+def _moving(robot: Robot) -> tuple[Iterator[pp.Point], Iterator[pin.SE3]]:
     """A place on the last body, ours and Pinocchio's, another at every step."""
     body = robot.model.bodies[-1].name
     positions = np.random.default_rng(3).normal(size=(PLACES, 3))
-    return cycle([(pp.point(body, x), pin.SE3(np.eye(3), x)) for x in positions])
+    ours, theirs = (
+        [pp.point(body, x) for x in positions],
+        [pin.SE3(np.eye(3), x) for x in positions],
+    )
+    return cycle(ours), cycle(theirs)
 
 
 def _jacobian(robot: Robot) -> tuple[Run, Run]:
     machine, (q, *_) = machine_of(robot), _state(robot)
     data, joint = machine.model.createData(), machine.matches[-1].number
-    theirs, ours_at, theirs_at = states_of(robot)["q"][0], _moving(robot), _moving(robot)
+    theirs, (ours_at, theirs_at) = states_of(robot)["q"][0], _moving(robot)
+    model, jacobian = robot.model, pp.jacobian
 
     def run() -> np.ndarray:
-        return pp.jacobian(robot.model, q, next(ours_at)[0])
+        return jacobian(model, q, next(ours_at))
 
     def beside() -> np.ndarray:
         pin.computeJointJacobians(machine.model, data, theirs)
-        at, axes = next(theirs_at)[1], pin.LOCAL_WORLD_ALIGNED
+        at, axes = next(theirs_at), pin.LOCAL_WORLD_ALIGNED
         return pin.getFrameJacobian(machine.model, data, joint, at, axes)
 
     return run, beside
@@ -108,17 +113,18 @@ def _wrench(robot: Robot) -> tuple[Run, Run]:
     machine, (q, v, tau) = machine_of(robot), _state(robot)
     data, joint = machine.model.createData(), machine.matches[-1].number
     own = [states_of(robot)[name][0] for name in ("q", "v", "tau")]
-    push, ours_at, theirs_at = np.arange(6.0), _moving(robot), _moving(robot)
+    push, (ours_at, theirs_at) = np.arange(6.0), _moving(robot)
+    model, forward_dynamics = robot.model, pp.forward_dynamics
     R = pp.body_poses(robot.model, q)[-1, :3, :3]
     force = pin.Force(R.T @ push[3:], R.T @ push[:3])
     forces = pin.StdVec_Force()
     forces.extend(pin.Force.Zero() for _ in range(machine.model.njoints))
 
     def run() -> np.ndarray:
-        return pp.forward_dynamics(robot.model, q, v, tau, {next(ours_at)[0]: push})
+        return forward_dynamics(model, q, v, tau, {next(ours_at): push})
 
     def beside() -> np.ndarray:
-        forces[joint] = next(theirs_at)[1].act(force)
+        forces[joint] = next(theirs_at).act(force)
         return pin.aba(machine.model, data, *own, forces, pin.Convention.WORLD)
 
     return run, beside

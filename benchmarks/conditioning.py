@@ -40,7 +40,7 @@ from reference_dynamics import (  # noqa: E402
 
 import phipsi as pp  # noqa: E402
 from phipsi import spatial  # noqa: E402
-from phipsi.lowering import frames  # noqa: E402
+from phipsi.lowering import frames, slides  # noqa: E402
 
 PAGE = ROOT / "docs" / "accuracy.md"
 FOLDER = Path(
@@ -205,9 +205,14 @@ def frame_errors(lowest: float, highest: float) -> dict[str, np.ndarray]:
     references = [exact.forward_dynamics(*state) for state in states]
 
     found = {}
-    for column, reach in (("stay", -1.0), ("bounded", frames.REACH), ("unbounded", math.inf)):
+    bounds = {
+        "stay": (-1.0, slides.GROWTH),
+        "bounded": (frames.REACH, slides.GROWTH),
+        "unbounded": (math.inf, math.inf),
+    }
+    for column, (reach, growth) in bounds.items():
         model = almost_parallel(lowest, highest)  # a new one: frames are chosen once
-        with patch.object(frames, "REACH", reach):
+        with patch.object(frames, "REACH", reach), patch.object(slides, "GROWTH", growth):
             results = [pp.forward_dynamics(model, *state) for state in states]
         pairs = zip(results, references, strict=True)
         found[column] = np.array([relative_error(*pair) for pair in pairs])

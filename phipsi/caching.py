@@ -28,7 +28,7 @@ _programs: OrderedDict[tuple, Program] = OrderedDict()
 
 def find_program(
     expressions: tuple[Node, ...],
-    plain: bool,
+    how: tuple[bool, str],
     free: tuple[Symbol, ...],
     make: Callable[[], Program],
 ) -> Program:
@@ -36,15 +36,15 @@ def find_program(
 
     Args:
         expressions: those that are lowered.
-        plain: whether no joint of the machine follows another.
+        how: whether no joint of the machine follows another; what pivots are held against.
         free: the letters whose values are passed, some of them perhaps unused.
         make: makes the program.
     """
-    known_as = expressions, plain, free
+    known_as = expressions, how, free
     if known_as not in _programs:
         told = _digest(expressions)
         try:
-            program = kept("program", None if told is None else (told, plain), make)
+            program = kept("program", None if told is None else (told, *how), make)
         except RecursionError:
             raise LoweringError(
                 "the expression is nested too deeply to be lowered; pp.as_matrix evaluates it "

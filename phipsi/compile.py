@@ -28,7 +28,7 @@ from phipsi.function.checks import check_model, check_options
 from phipsi.function.function import check_letters
 from phipsi.function.move_function import MOVES, MoveFunction
 from phipsi.lowering.parameters import checked_names
-from phipsi.lowering.program import Program
+from phipsi.lowering.program import Guard, Program
 from phipsi.lowering.schedule import schedule
 from phipsi.lowering.settle import settle_expressions
 from phipsi.lowering.statements import free_letters, lower_expressions
@@ -55,6 +55,7 @@ class Lines:
         limit: nodes up to which the code is straight; None where it is never.
         rewrite: whether identities may be used.
         symbols, notation, alphabet: in which text is read, as for `pp.parse`.
+        guard: what pivots are held against.
         is_kept: whether the program is kept, in memory and on disk.
     """
 
@@ -67,6 +68,7 @@ class Lines:
     symbols: Symbols = ()
     notation: str | None = None
     alphabet: str | None = None
+    guard: Guard = Guard.NUMBERS
     is_kept: bool = True
 
     @cached_property
@@ -121,7 +123,7 @@ def run_stages(
             # expressions -> expressions: definitions unfolded, inverses found
             settled = settle_expressions(chosen, source.plain)
             # expressions -> statements on bodies, what is shared computed once
-            lowered = lower_expressions(settled, source.plain)
+            lowered = lower_expressions(settled, source.plain, source.guard)
             # statements -> loops over the bodies, as few as their data allow
             loops = schedule(lowered.statements)
             # loops -> program, if it is a legal one
@@ -129,7 +131,8 @@ def run_stages(
 
         if not source.is_kept:
             return lower_chosen()
-        return find_program(chosen, source.plain, free_letters(expressions), lower_chosen)
+        how = source.plain, source.guard.value
+        return find_program(chosen, how, free_letters(expressions), lower_chosen)
 
     from phipsi.backends import llvm, machine_code, pieces, sequence  # for those who need them
 
@@ -177,6 +180,12 @@ def make_program(expressions: Sequence[Node], plain: bool = True) -> Program:
     It depends on no machine; `plain` is whether no joint of it follows another.
     """
     return run_stages(Lines(tuple(expressions), plain=plain, rewrite=False))
+
+
+def make_readable(expressions: Sequence[Node], plain: bool = True) -> Program:
+    """The same program for those who read it, not run it: it guards against nothing."""
+    typed = tuple(expressions)
+    return run_stages(Lines(typed, plain=plain, rewrite=False, guard=Guard.NOTHING))
 
 
 def rewrite_expressions(

@@ -24,6 +24,8 @@ from os import sep
 from os.path import abspath, dirname
 from warnings import warn
 
+from phipsi.cleaning import visible_lines
+
 
 class PhipsiError(Exception):
     """Base of every error that phipsi raises on purpose."""
@@ -65,7 +67,7 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(HOME + sep):
         frame, level = frame.f_back, level + 1
-    warn(message, category, stacklevel=level)
+    warn(visible_lines(message), category, stacklevel=level)
 
 
 def array_count_problem(expected: int, given: int) -> str:
@@ -81,6 +83,7 @@ def array_count_problem(expected: int, given: int) -> str:
 
 
 LONGEST_NAME = 150  # characters, of names that are compared and shown: files have any
+MOST_NAMES = 10_000  # that are compared, a quarter of a second
 
 
 def name_choices(wrong: str, valid: Iterable[str], limit: int = 12) -> str:
@@ -95,7 +98,7 @@ def name_choices(wrong: str, valid: Iterable[str], limit: int = 12) -> str:
     shown = ", ".join(repr(name) for name in names[:limit]) or "(none)"
     if len(names) > limit:
         shown += f", ... ({len(names)} in all)"
-    by_fold = {name.casefold(): name for name in reversed(names)}
+    by_fold = {name.casefold(): name for name in reversed(names[:MOST_NAMES])}
     near = get_close_matches(wrong.casefold(), by_fold, n=1)
     if not near:
         return f"valid names: {shown}"

@@ -68,7 +68,7 @@ def export(
     if not isinstance(name, str) or not name.isidentifier():
         raise InputError(f"export: name is {name!r}; expected letters, digits and _")
     function = compile(model, expression, parameters=parameters)
-    computation = exported(function, points)
+    computation = exported(function, points, is_watched=to == "sympy")
     target = import_module(TARGETS[to])
     known = list(target.OPTIONS)
     for option in options:

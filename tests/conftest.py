@@ -39,6 +39,10 @@ PEERS = ("pin", "mujoco", "example-robot-data", "dm_control", "gymnasium-robotic
 def pytest_addoption(parser):
     text = "every expression on every machine: flops, minutes; every path of machine code, hours"
     parser.addoption("--whole-market", action="store_true", help=text)
+    text = "the attacks of tests/hostile alone, for so many minutes"
+    parser.addoption("--fuzz", type=float, default=0.0, metavar="MINUTES", help=text)
+    text = "where the random numbers of attacks start"
+    parser.addoption("--fuzz-seed", type=int, default=0, metavar="N", help=text)
 
 
 def pytest_configure(config):
@@ -52,6 +56,25 @@ def pytest_configure(config):
             raise pytest.UsageError(
                 f"PHIPSI_REQUIRE_PEERS is set, but {name} is not installed: pip install '.[peers]'"
             ) from None
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """What attacks have tried, where they were asked for."""
+    if not config.getoption("--fuzz"):
+        return
+    reports = [x for several in terminalreporter.stats.values() for x in several]
+    calls = [x for x in reports if getattr(x, "when", "") == "call"]
+    properties = [x for report in calls for x in report.user_properties]
+    tried = [value for name, value in properties if name == "tried"]
+    terminalreporter.section(f"attacks, from seed {config.getoption('--fuzz-seed')}")
+    for what, count in sorted(map(tuple, tried)):
+        terminalreporter.write_line(f"{count:12,} {what}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def secret_of_tests(tmp_path_factory):
+    """What tests keep on disk is sealed by a secret of their own, not by the user's."""
+    os.environ["PHIPSI_CACHE_KEY"] = str(tmp_path_factory.mktemp("secret") / "cache.key")
 
 
 @pytest.fixture(scope="module")

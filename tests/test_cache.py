@@ -274,7 +274,9 @@ def test_all_of_phipsi_is_looked_at_before_any_other_module_is_imported():
         "backends/disk/sources.py",
         "lowering/steps/body.py",
     } <= found
-    assert set(map(str, sources._origins())) <= {path for path, *_ in sources.look(str(home))}
+    assert set(map(str, sources._origins(sources._loaded()))) <= {
+        path for path, *_ in sources.look(str(home))
+    }
     script = "import phipsi, sys; print([x for x in sys.modules if x.startswith('phipsi.')][:3])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (
@@ -400,6 +402,20 @@ def test_a_directory_of_others_costs_time_and_a_warning(folder):
     assert os.listdir(folder) == []
 
 
+def test_signs_of_its_path_do_not_act_where_it_is_shown(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "\x1b[2J\nFORGED\u202e"
+    monkeypatch.setenv("PHIPSI_CACHE", str(folder))
+    folder.mkdir()
+    for words in (["cache"], ["cache", "--clear"]):
+        told = call(capsys, *words).out
+        assert told.replace("\n", "").isprintable()
+        assert not any(line.startswith("FORGED") for line in told.splitlines())
+    folder.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="not used, since others") as caught:
+        compile_module(ADD.replace("NUMBER", "6"), Target.host())
+    assert str(caught[0].message).isprintable()
+
+
 def test_functions_compute_the_same_from_the_disk(folder, monkeypatch):
     """Drivers, kernels and walks: nothing that stands in the key is missing there."""
     robot = phipsi.examples.puma560()
@@ -438,6 +454,7 @@ def test_command_shows_what_is_kept_and_where(capsys, folder, sound):
     said, rows = told(capsys)
     assert said == {
         "directory": str(folder),
+        "key": os.environ["PHIPSI_CACHE_KEY"],
         "used": "yes",
         "holds": "0 files, 0 MB",
         "bound": "512 MB",

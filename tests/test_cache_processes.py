@@ -22,7 +22,7 @@ locks = pytest.mark.skipif(turns.fcntl is None, reason="there are no locks")
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "cache", 1_000_000)
+    return Store(tmp_path / "cache", 1_000_000, tmp_path / "key")
 
 
 def says(script, *arguments):
@@ -204,7 +204,7 @@ def slowly(file, data):
 def payload(k):
     return random.Random(k).randbytes(5000)
 
-store, bad, found = Store(folder, 10**6), 0, 0
+store, bad, found = Store(folder, 10**6, folder + ".key"), 0, 0
 for turn in range(60):
     child = os.fork()
     if not child:
@@ -242,7 +242,7 @@ random.seed(1)
 write, folder = os.write, sys.argv[1]
 os.write = lambda file, data: write(file, bytes(data[:50]))
 signal.signal(signal.SIGALRM, signal.default_int_handler)
-store, interrupts, left = Store(folder, 10**6), 0, 0
+store, interrupts, left = Store(folder, 10**6, folder + ".key"), 0, 0
 for k in range(200):
     try:
         signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 2e-3))
@@ -268,7 +268,7 @@ from phipsi.backends.disk import turns
 from phipsi.backends.disk.digest import digest
 from phipsi.backends.disk.storage import Store
 
-store, key = Store(sys.argv[1], 10**6), digest("a key")
+store, key = Store(sys.argv[1], 10**6, sys.argv[1] + ".key"), digest("a key")
 begun, may_end, results = threading.Event(), threading.Event(), []
 
 def make():

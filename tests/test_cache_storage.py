@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from phipsi.backends.disk import storage, trust
 from phipsi.backends.disk.digest import digest
+from phipsi.backends.disk.secret import read_secret
 from phipsi.backends.disk.storage import MAGIC, Store
 
 KEY, OTHER = digest("a key"), digest("another")
@@ -29,7 +30,7 @@ def told_anew(monkeypatch):
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "cache", 1_000_000)
+    return Store(tmp_path / "cache", 1_000_000, tmp_path / "key")
 
 
 @pytest.fixture
@@ -38,6 +39,11 @@ def path(store):
     store.put("object", KEY, PAYLOAD)
     assert os.listdir(store.directory) == [f"object-{KEY.hex()}.phipsi"]
     return store.path("object", KEY)
+
+
+def places(tmp_path_factory, name):
+    """What a store of a test of many examples is made of."""
+    return tmp_path_factory.getbasetemp() / name, 1_000_000, tmp_path_factory.getbasetemp() / "key"
 
 
 def names(store):
@@ -62,7 +68,7 @@ def test_what_was_put_is_returned_under_its_own_kind_and_key_alone(store, payloa
 def test_directory_and_files_are_the_users_alone_whatever_the_umask(tmp_path):
     before = os.umask(0)
     try:
-        store = Store(tmp_path / "a" / "b", 1000)
+        store = Store(tmp_path / "a" / "b", 1000, tmp_path / "key")
         store.put("object", KEY, b"x")
     finally:
         os.umask(before)
@@ -82,7 +88,7 @@ def test_names_of_files_are_made_of_words_and_digests(store, kind, key):
 
 @given(st.data())
 def test_a_flipped_bit_anywhere_is_noticed_and_the_file_made_again(tmp_path_factory, data):
-    store = Store(tmp_path_factory.getbasetemp() / "flipped", 1_000_000)
+    store = Store(*places(tmp_path_factory, "flipped"))
     store.put("object", KEY, PAYLOAD)
     path = store.path("object", KEY)
     with open(path, "r+b") as file:
@@ -99,7 +105,7 @@ def test_a_flipped_bit_anywhere_is_noticed_and_the_file_made_again(tmp_path_fact
 
 @given(st.integers(0, 2000), st.booleans())
 def test_a_file_that_is_too_short_or_too_long_is_noticed(tmp_path_factory, size, is_random):
-    store = Store(tmp_path_factory.getbasetemp() / "cut", 1_000_000)
+    store = Store(*places(tmp_path_factory, "cut"))
     store.put("object", KEY, PAYLOAD)
     path = store.path("object", KEY)
     if size == os.path.getsize(path):
@@ -128,9 +134,10 @@ def test_a_label_cannot_run_into_the_payload(store):
     with open(store.path("object", KEY), "rb") as file:
         whole = file.read()
     label = storage._label("object", KEY)
-    assert storage._unsealed(label, whole) == b"x"
-    assert storage._unsealed(label + b"x", whole) is None
-    assert storage._unsealed(label[:-1], whole) is None
+    secret = read_secret(store.secret)
+    assert storage._unsealed(secret, label, whole) == b"x"
+    assert storage._unsealed(secret, label + b"x", whole) is None
+    assert storage._unsealed(secret, label[:-1], whole) is None
 
 
 # -- files of others -------------------------------------------------------------------------
@@ -192,7 +199,7 @@ def test_a_file_of_another_user_in_a_directory_of_ones_own_is_left_alone(store, 
 def test_a_link_to_a_directory_is_followed_if_nobody_else_has_made_it(store, path, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(store.directory)
-    linked = Store(link, 1_000_000)
+    linked = Store(link, 1_000_000, store.secret)
     assert linked.get("object", KEY) == PAYLOAD
     os.chown(link, NOBODY, NOBODY, follow_symlinks=False)
     with pytest.warns(RuntimeWarning, match="another user has made this link"):
@@ -216,7 +223,7 @@ def test_links_and_pipes_are_not_opened(store, path):
 def test_a_file_in_the_place_of_the_directory_is_left_alone(tmp_path):
     (tmp_path / "cache").write_text("mine")
     os.chmod(tmp_path / "cache", 0o600)
-    store = Store(tmp_path / "cache", 1000)
+    store = Store(tmp_path / "cache", 1000, tmp_path / "key")
     with pytest.warns(RuntimeWarning, match="it is no directory"):
         assert store.made_once("object", KEY, lambda: b"made") == b"made"
     assert (tmp_path / "cache").read_text() == "mine"
@@ -277,7 +284,7 @@ import os, resource, sys
 from phipsi.backends.disk.digest import digest
 from phipsi.backends.disk.storage import Store
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-store = Store(sys.argv[1], 10**6)
+store = Store(sys.argv[1], 10**6, sys.argv[1] + ".key")
 made = store.made_once("object", digest(1), lambda: b"x" * 5000)
 store.put("object", digest(2), b"y" * 100)
 print(len(made), store.get("object", digest(1)), len(store.get("object", digest(2))))
@@ -302,8 +309,8 @@ def test_a_directory_without_the_right_to_write_is_read(store, path):
 
 def test_where_nothing_can_be_written_the_fault_says_so(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    assert "is no directory" in Store(tmp_path / "file" / "cache", 1000).fault()
-    store = Store(tmp_path / "a" / "b", 1000)
+    assert "is no directory" in Store(tmp_path / "file" / "cache", 1000, tmp_path / "key").fault()
+    store = Store(tmp_path / "a" / "b", 1000, tmp_path / "key")
     assert store.fault() == ""
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert store.fault() == f"nothing can be written in {tmp_path}"
@@ -353,7 +360,7 @@ def sizes(store):
 
 
 def test_the_bound_holds_and_what_was_not_used_for_longest_goes_first(tmp_path):
-    store = Store(tmp_path / "cache", 100_000)
+    store = Store(tmp_path / "cache", 100_000, tmp_path / "key")
     keys = [digest(k) for k in range(30)]
     for k, key in enumerate(keys):
         store.put("object", key, bytes(9_000))
@@ -377,14 +384,14 @@ def test_a_file_is_touched_when_it_is_used_and_not_more_than_once_a_day(store, p
 
 
 def test_what_is_larger_than_the_bound_is_not_kept(tmp_path):
-    store = Store(tmp_path / "cache", 1000)
+    store = Store(tmp_path / "cache", 1000, tmp_path / "key")
     store.put("object", KEY, bytes(950))
     assert names(store) == []
     assert store.made_once("object", KEY, lambda: bytes(2000)) == bytes(2000)
 
 
 def test_small_things_do_not_make_a_process_look_at_the_whole_directory(tmp_path, monkeypatch):
-    store, looks, scan = Store(tmp_path / "cache", 64_000_000), [], os.scandir
+    store, looks, scan = Store(tmp_path / "cache", 64_000_000, tmp_path / "key"), [], os.scandir
     monkeypatch.setattr(os, "scandir", lambda *x: (looks.append(1), scan(*x))[1])
     for k in range(100):
         store.put("object", digest(k), bytes(1000))
@@ -392,7 +399,7 @@ def test_small_things_do_not_make_a_process_look_at_the_whole_directory(tmp_path
 
 
 def test_what_killed_processes_left_behind_goes_when_it_is_old(tmp_path):
-    store = Store(tmp_path / "cache", 100_000)
+    store = Store(tmp_path / "cache", 100_000, tmp_path / "key")
     store.put("object", KEY, bytes(10_000))
     left = [f".{'0' * 16}.part", f".object-{KEY.hex()}.lock", "notes.part", ".hidden.lock"]
     old = [f".{'1' * 16}.part", f".object-{OTHER.hex()}.lock"]

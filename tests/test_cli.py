@@ -124,6 +124,27 @@ WRONG = {
     "negative seed": ("simulate puma560 --seed -1", 1, "--seed is -1; expected a whole number"),
     "odd gravity": ("simulate puma560 --gravity 0 0 nan", 1, "--gravity is (0.0, 0.0, nan)"),
     "half a vector": ("simulate puma560 --gravity 0 0", 2, "--gravity requires 3"),
+    "tolerance of nobody": (
+        "simulate puma560 --tolerance 1e-6",
+        1,
+        "--tolerance is for --integrator dopri",
+    ),
+    "steps of nobody": (
+        "simulate puma560 --most-steps 9 --integrator rk4",
+        1,
+        "--most-steps is for --integrator dopri",
+    ),
+    "no tolerance": (
+        "simulate planar_arm --integrator dopri --tolerance 0",
+        1,
+        "--tolerance is 0.0; expected a number from",
+    ),
+    "no steps": (
+        "simulate planar_arm --integrator dopri --most-steps 0",
+        1,
+        "--most-steps is 0; expected",
+    ),
+    "half a step": ("simulate x --integrator dopri --most-steps 1.5", 2, "is no whole number."),
     "gain of nobody": ("simulate puma560 --kp 3", 1, "--kp is for --control pd and"),
     "odd gain": ("simulate puma560 --control pd --kd nan", 1, "--kd is nan; expected a number"),
     "negative gain": ("simulate puma560 --control computed --kp -1", 1, "--kp is -1.0; expected"),
@@ -132,7 +153,7 @@ WRONG = {
     "no page": ("simulate puma560 --html run.pdf", 1, "unknown suffix '.pdf'"),
     "no page to view": ("view puma560 --html run.pdf", 1, "unknown suffix '.pdf'"),
     "no folder": ("simulate puma560 --out no/run.npz", 1, "there is no directory 'no'; make it"),
-    "a folder": ("simulate puma560 --plot drawer.png", 1, "this is a directory; give the name"),
+    "a folder": ("simulate puma560 --plot drawer.png", 1, "it is a directory; give the name"),
     "nothing to simulate": ("simulate alone.urdf", 1, "nothing moves in 'alone'"),
     "nothing to check": ("check alone.urdf", 1, "nothing to check; --base free lets its root"),
     "no states": ("check puma560 --states 0", 1, "--states is 0; expected a whole number, one"),
@@ -187,7 +208,10 @@ def test_place_that_cannot_be_written_to_is_found_before_the_work(capsys, folder
     monkeypatch.setattr(simulate, "run", pytest.fail)
     code, _, err = call(capsys, "simulate", "puma560", "--out", "drawer/run.csv")
     assert code == 1
-    assert err == "error: drawer/run.csv: no permission to write in 'drawer'; write elsewhere\n"
+    assert err == (
+        "error: drawer/run.csv: cannot be written: permission denied; check the rights on 'drawer' "
+        "or write elsewhere\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -225,6 +249,9 @@ def test_whatever_happens_is_one_line_and_a_traceback_only_for_debug(
         ("keep fewer with every=", "keep fewer with --every\n"),
         ('(mimic="independent" frees it)', "(--mimic independent frees it)\n"),
         ("strict=False leaves it out", "error: without --strict it is left out\n"),
+        ("or a larger most_steps", "or a larger --most-steps\n"),
+        ("a larger tolerance, or", "a larger --tolerance, or"),
+        ("away; raise the tolerance, or", "away; raise --tolerance, or"),
         ("its directory by packages=", "its directory by --packages\n"),
         ("the directory, load(..., packages=[...])", "the directory, --packages\n"),
         ("below a directory of packages=[...]", "below a directory of --packages\n"),

@@ -91,6 +91,22 @@ def test_simulation_is_that_of_the_library(capsys, folder):
     assert_allclose(told.T, [q[0], q[-1], q.min(axis=0), q.max(axis=0)], rtol=1e-3, atol=1e-9)
 
 
+def test_dopri_is_told_its_tolerance_and_its_steps(capsys, folder):
+    words = ("simulate", "planar_arm", "--seed", 3, "--dt", 0.1, "--duration", 0.5)
+    words = (*words, "--integrator", "dopri", "--tolerance", 1e-6)
+    model = pp.examples.planar_arm()
+    how = {"integrator": "dopri", "dt": 0.1, "tolerance": 1e-6}
+    about = pp.simulate(model, *start_of(model, 3), 0.5, **how).about
+    steps = int(about["steps"] + about["rejected"])
+    for given in ((), ("--most-steps", steps)):
+        assert call(capsys, *words, *given, "--out", "run.npz").code == 0
+        assert Trajectory.load("run.npz", model).about == about
+    code, _, err = call(capsys, *words, "--most-steps", steps - 1)
+    assert code == 1
+    assert f"after {steps - 1} steps" in err
+    assert "a larger --tolerance, or a larger --most-steps" in err
+
+
 def test_simulation_without_options_says_how_to_see_it(capsys):
     code, out, err = call(capsys, "simulate", "planar_arm", *SHORT)
     assert (code, err) == (0, "")

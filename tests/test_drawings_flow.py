@@ -7,7 +7,7 @@ from expressions import MARKET
 from svg_reading import SVG, root_of, words_of
 
 import phipsi as pp
-from phipsi.compile import make_program
+from phipsi.compile import make_readable
 from phipsi.errors import LoweringError
 from phipsi.explain.drawings import draw_dataflow
 from phipsi.explain.drawings.colours import ANTICAUSAL, CAUSAL, KEPT
@@ -37,7 +37,7 @@ def check_flow(program):
 @pytest.mark.parametrize("expression", [FD, ID, LAMBDA, Mass, Mass.inv, phi, V], ids=str)
 @pytest.mark.parametrize("model", [None, PUMA, SPACECRAFT], ids=["any", "puma", "spacecraft"])
 def test_what_is_drawn_as_passed_and_kept_is_so_in_the_program(expression, model):
-    program = make_program([expression])
+    program = make_readable([expression])
     passed, kept = check_flow(program)
     labels, words = Labels(program), words_of(draw_dataflow(expression, model))
     green = {part for x in words if x.color == KEPT for part in listed(x.text)}
@@ -64,7 +64,7 @@ def test_flow_of_the_market_is_that_of_the_programs():
     drawn = 0
     for expression in MARKET.values():
         try:
-            program = make_program([expression])
+            program = make_readable([expression])
         except LoweringError:
             continue
         check_flow(program)
@@ -97,7 +97,7 @@ def test_everything_that_a_function_takes_enters_some_sweep():
             function = pp.compile(PUMA, expression, backend="numpy")
         except LoweringError:
             continue
-        program = make_program([expression])
+        program = make_readable([expression])
         flow, labels = flow_of(program), Labels(program)
         entering = {x for sweep in flow.sweeps for x in labels.entering(sweep.enters)}
         free = set() if name in UNREAD else {in_letters(x.name) for x in program.free}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phipsi as pp
-from phipsi.compile import make_program
+from phipsi.compile import make_readable
 from phipsi.explain.levels.explain import explain
 from phipsi.explain.levels.notation import Notation
 from phipsi.explain.levels.part_expressions import express_parts
@@ -53,7 +53,7 @@ def test_recursions_are_found_once(monkeypatch):
     product = x
     for i in range(30):
         product = phi @ product if i % 2 else psi.T @ product
-    notation = Notation(make_program([product]))
+    notation = Notation(make_readable([product]))
     count = 0
     express_parts(notation)
     assert count <= 4 * len(notation.quantities)

@@ -18,7 +18,7 @@ import phipsi as pp
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BODY, JOINT, POSE, SCALAR
 from phipsi.algebra.walk import letters_of, walk
-from phipsi.compile import make_program
+from phipsi.compile import make_readable
 from phipsi.explain.levels.explain import explain
 from phipsi.explain.levels.notation import Notation
 from phipsi.explain.levels.part_expressions import express_parts
@@ -70,7 +70,7 @@ def told(name, expression):
     """The notation of an expression on a machine, and its recorded values; None without any."""
     model, q, v, values, points = state(name)
     try:
-        notation = Notation(make_program([expression], plain=not model.has_mimics))
+        notation = Notation(make_readable([expression], plain=not model.has_mimics))
         inputs = Inputs(model, expression, q, v, points, arguments(expression, values))
         return notation, recorded(notation, inputs)
     except (pp.LoweringError, pp.SolveError):

@@ -25,14 +25,7 @@ def test_only_states_that_alarm_are_computed_again(monkeypatch, unroll, dtype):
     plain = function(q, v, forces)
     forces[1, 7] = forces[3, 49] = 0.8e60 if dtype is float else 0.8e9
     exact = numpy(model, [FALL, KINETIC])(q, v, forces)
-    evaluated = []
-    interpret = functions.evaluate
-
-    def counted(program, machine, inputs):
-        evaluated.append(inputs.batch)
-        return interpret(program, machine, inputs)
-
-    monkeypatch.setattr(functions, "evaluate", counted)
+    evaluated = counted_runs(monkeypatch)
     results = function(q, v, forces)
     assert all((x == y)[0].all() for x, y in zip(results, plain, strict=True))
     close = 1e-10 if dtype is float else 2e-5
@@ -63,8 +56,7 @@ def test_an_argument_that_takes_the_result_is_read_before_it_is_written():
     model = rod()
     q = np.tile(model.neutral(), (5, 1))
     v, tau = np.full((5, 3), 0.2), np.array([[1.0, 2.0, 0.0]] * 5)
-    with pytest.warns(SlowPathWarning, match="leaves states to the interpreter"):
-        right = pp.forward_dynamics(model, q, v, tau, backend="llvm")
+    right = pp.forward_dynamics(model, q, v, tau, backend="llvm")
     assert np.abs(right).max() < 10.0
     for place in (0, slice(None)):
         for name in ("v", "tau"):
@@ -74,8 +66,7 @@ def test_an_argument_that_takes_the_result_is_read_before_it_is_written():
             np.testing.assert_array_equal(found, right[place])
     function = llvm(model, FALL)
     own = tau.copy()
-    with pytest.warns(SlowPathWarning):
-        function(q, v, own, out=own)
+    function(q, v, own, out=own)
     np.testing.assert_array_equal(own, right)
 
 
@@ -88,10 +79,42 @@ def test_a_singular_state_is_named_although_its_force_takes_the_result():
         pp.forward_dynamics(model, q, v, tau, out=tau, backend="llvm")
 
 
+def counted_runs(monkeypatch):
+    """A list that grows by a batch whenever the interpreter runs."""
+    runs, interpret = [], functions.evaluate
+
+    def counted(program, machine, inputs):
+        runs.append(inputs.batch)
+        return interpret(program, machine, inputs)
+
+    monkeypatch.setattr(functions, "evaluate", counted)
+    return runs
+
+
+@pytest.mark.parametrize("unroll", [True, False])
+def test_machine_code_looks_more_closely_where_doubts_are_frequent(monkeypatch, unroll):
+    """And then it decides: it answers, or names what is singular."""
+    model = gimbals()
+    function, runs = llvm(model, FALL, unroll=unroll), counted_runs(monkeypatch)
+    near, v, tau = (
+        np.array([0.3, np.pi / 2 - 4e-6, 0.3]),
+        np.full(3, 0.2),
+        np.array([1.0, 2.0, 0.0]),
+    )
+    results = [function(near, v, tau) for _ in range(functions.DOUBTS + 5)]
+    assert len(runs) == functions.DOUBTS
+    exact = numpy(model, FALL)(near, v, tau)
+    assert all(np.abs(x - exact).max() < 1e-9 * np.abs(exact).max() for x in results)
+    with pytest.raises(pp.SolveError, match="z_joint"):
+        function([0.3, np.pi / 2, 0.3], v, tau)
+    ordinary = np.array([0.3, 0.2, 0.1])
+    assert np.allclose(function(ordinary, v, tau), numpy(model, FALL)(ordinary, v, tau), rtol=1e-12)
+
+
 def test_states_left_to_the_interpreter_are_told_once_and_at_the_users_line():
-    function = llvm(rod(), FALL)
-    q, v, tau = rod().neutral(), np.full(3, 0.2), np.array([1.0, 2.0, 0.0])
-    with pytest.warns(SlowPathWarning) as told:
-        function(q, v, tau)
-        function(q, v, tau)
+    function = llvm(gimbals(), FALL)
+    q, v, tau = gimbals().neutral() + 0.3, np.full(3, 0.2), np.full(3, 0.8e60)
+    with pytest.warns(SlowPathWarning, match="leaves states to the interpreter") as told:
+        for _ in range(functions.DOUBTS + 3):
+            function(q, v, tau)
     assert len(told) == 1 and told[0].filename == __file__

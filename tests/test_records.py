@@ -118,7 +118,7 @@ def test_a_record_that_cannot_be_read_is_made_again(tmp_path, monkeypatch):
     monkeypatch.setenv("PHIPSI_CACHE", str(tmp_path))
     monkeypatch.setattr(records, "sources_digest", lambda: b"known")
     records.kept("number", (1,), lambda: 1)
-    monkeypatch.setattr(records.pickle, "loads", lambda payload: 1 / 0)
+    monkeypatch.setattr(records, "decode", lambda payload: 1 / 0)
     assert records.kept("number", (1,), lambda: 2) == 2
 
 

@@ -147,12 +147,16 @@ def test_names_in_a_comment_cannot_end_it(name, tmp_path):
     assert "--" not in comment.rpartition("<!--")[2] and not comment.endswith("-")
 
 
-NO_NAMES = ["\x00", "bell\x07", "\ud800", "\uffff", " ", "\n"]
+NO_NAMES = ["bell\x07", "\uffff", " ", "\n"]  # no machine has others, but for files of meshes
+NO_FILES = [*NO_NAMES, "\x00", "\ud800"]
 
 
-@pytest.mark.parametrize("name", NO_NAMES)
-@pytest.mark.parametrize("of", ["body", "joint", "frame", "mesh"])
-def test_name_that_no_file_can_hold_is_refused(name, of, tmp_path):
+@pytest.mark.parametrize(
+    ("of", "name"),
+    [(of, name) for of in ("body", "joint", "frame") for name in NO_NAMES]
+    + [("mesh", name) for name in NO_FILES],
+)
+def test_name_that_no_file_can_hold_is_refused(of, name, tmp_path):
     builder = pp.ModelBuilder("m")
     given = {"body": "a", "joint": "j", "frame": "f", "mesh": "m", of: name}
     builder.add_body(given["body"], joint_name=given["joint"], **BAR)

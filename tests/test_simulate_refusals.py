@@ -1,6 +1,7 @@
 """What `simulate` refuses, and motions that cannot be continued: when, which joint, what to do."""
 
 import re
+import time
 
 import machines
 import numpy as np
@@ -11,6 +12,7 @@ from refusals_of_simulations import refusal
 
 import phipsi as pp
 from phipsi import joints
+from phipsi.simulate import adaptive
 from phipsi.simulate.control import PD
 
 pytestmark = pytest.mark.usefixtures("as_for_users")
@@ -197,3 +199,65 @@ def test_numbers_that_overflow_on_the_way_are_a_runaway():
             error=pp.SolveError,
         )
         assert "at t = " in message
+
+
+# -- steps without end -----------------------------------------------------------------------
+
+
+def mass_on(stiffness=0.0, damping=0.0, mass=1e-3):
+    builder = pp.ModelBuilder("quartz")
+    joint = joints.Prismatic(joints.Z)
+    builder.add_body("tip", joint=joint, mass=mass, stiffness=stiffness, damping=damping)
+    return builder.build()
+
+
+HOPELESS = {
+    "spring": (mass_on(stiffness=1e12), None, "the spring of joint 'tip_joint' swings"),
+    "damper": (mass_on(damping=1e9), None, "the damping of joint 'tip_joint' acts"),
+    "both": (mass_on(1e12, 1e9), None, "the damping of joint 'tip_joint' acts"),
+    "slower damper": (mass_on(damping=1e5), None, "the damping of joint 'tip_joint' acts"),
+    "gains": (mass_on(), PD(1e12, 1e3), "joint 'tip_joint' moves too quickly"),
+}
+
+
+@pytest.mark.parametrize("backend", ["llvm", "numpy"])
+@pytest.mark.parametrize("case", HOPELESS)
+def test_dopri_gives_up_what_it_cannot_finish_and_says_what_to_do(case, backend):
+    """Springs of 1e12 N/m on a gram: 1e9 steps for each second, and no sign of them."""
+    model, control, why = HOPELESS[case]
+    how = {"integrator": "dopri", "control": control, "backend": backend, "duration": 1.0}
+    start = time.monotonic()
+    message = refusal(model, [1e-3], [1.0], error=pp.SolveError, **how)
+    assert time.monotonic() - start < 60.0
+    assert why in message and "take " in message
+    assert ("integrator='" in message) == (control is None)
+
+
+def test_what_dopri_gives_up_the_implicit_integrators_finish():
+    for integrator in ("midpoint", "euler"):
+        run = pp.simulate(HOPELESS["both"][0], [1e-3], [1.0], 0.1, integrator=integrator)
+        assert run.complete and np.isfinite(run.q).all()
+
+
+def test_the_number_of_steps_can_be_raised():
+    model, how = mass_on(stiffness=1.0), {"integrator": "dopri", "duration": 2.0}
+    run = pp.simulate(model, [0.1], **how)
+    taken = int(run.about["steps"] + run.about["rejected"])
+    assert np.array_equal(pp.simulate(model, [0.1], most_steps=taken, **how).q, run.q)
+    message = refusal(model, [0.1], error=pp.SolveError, most_steps=taken - 1, **how)
+    assert f"after {taken - 1} steps" in message and "a larger most_steps" in message
+    for wrong in (0, -1, 1.5, True, "many"):
+        assert "most_steps is" in refusal(model, [0.1], most_steps=wrong, **how)
+
+
+def test_a_short_transient_is_no_reason_to_give_up():
+    """Gains that are high for 10 ms: at that pace 2 s would take 200,000 steps."""
+    model = mass_on(mass=1.0)
+
+    def pull(t, q, v):
+        return -1e8 * q * (t < 1e-2) - 10.0 * q
+
+    how = {"integrator": "dopri", "control": pull, "tolerance": 1e-6, "dt": 0.1}
+    run = pp.simulate(model, [1e-3], duration=2.0, most_steps=10_000, **how)
+    steps = run.about["steps"] + run.about["rejected"]
+    assert adaptive.FIRST < steps < 2000

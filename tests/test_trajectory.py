@@ -456,6 +456,10 @@ REFUSED = {
         {"about": {"a": [1]}},
         "about['a'] is [1]; expected a text or a number below 2**63",
     ),
+    "about NUL": ({"about": {"a\0b": 2}}, "about: the name 'a\\x00b' has the sign"),
+    "about half a letter": ({"about": {"\ud800": 2}}, "which no file holds; give another"),
+    "about a text with NUL": ({"about": {"a": "b\0"}}, "about['a'] is 'b\\x00'; expected a text"),
+    "about a text with half a letter": ({"about": {"a": "\udfff"}}, "NUL and halves of letters"),
     "about too much": ({"about": {"a": 2**63}}, "expected a text or a number below 2**63"),
 }
 

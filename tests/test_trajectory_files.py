@@ -5,6 +5,7 @@ import os
 import sys
 import zipfile
 
+import h5netcdf.attrs
 import numpy as np
 import pytest
 import xarray as xr
@@ -14,6 +15,7 @@ from numpy.testing import assert_array_equal
 
 import phipsi as pp
 from phipsi import joints
+from phipsi.cleaning import NETCDFS_OWN
 from phipsi.errors import BackendError
 from phipsi.simulate.trajectory import Trajectory
 
@@ -72,15 +74,69 @@ def test_a_machine_without_coordinates_comes_back(tmp_path, suffix):
     assert Trajectory.load(path, statue).q.shape == (2, 0)
 
 
+# The last two differ, and look the same.
+SPITEFUL = ("=1+1", "@x", "\x1b[2J", "a\u202eb", "\u3164", "a/b", " ", "two\r", "two\\r")
+
+
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_names_with_signs_in_them_come_back(tmp_path, suffix):
     builder = pp.ModelBuilder('a "quoted", name\n')
-    for name in ("a,b", 'say "x"', "two\nlines", "größe", "'", "$\\frac"):
+    for name in (*("a,b", 'say "x"', "two\nlines", "größe", "'", "$\\frac"), *SPITEFUL):
         builder.add_body(name, joint_name=name, mass=1.0, com=(1, 0, 0))
     odd = builder.build()
     traj = waving(odd)
     traj.save(tmp_path / f"run{suffix}")
     assert same_bits(Trajectory.load(tmp_path / f"run{suffix}", odd).q, traj.q)
+
+
+def test_titles_of_tables_are_seen_and_none_is_there_twice(tmp_path):
+    builder = pp.ModelBuilder("odd")
+    for name in SPITEFUL:
+        builder.add_body(name, joint_name=name, mass=1.0, com=(1, 0, 0))
+    traj = waving(builder.build())
+    traj.save(tmp_path / "run.csv")
+    lines = (tmp_path / "run.csv").read_bytes().decode().split("\n")
+    assert len(lines) == 1 + len(traj) + 1
+    assert lines[0].isprintable() and "\u3164" not in lines[0]
+    (titles,) = csv.reader(lines[:1])
+    assert len(set(titles)) == len(titles) == 1 + 2 * len(SPITEFUL) + 3
+    assert [title for title in titles if "two" in title] == [
+        *("q.two\\r", "q.two\\r'", "v.two\\r", "v.two\\r'"),
+    ]
+
+
+def test_a_table_with_raw_titles_is_read(tmp_path):
+    builder = pp.ModelBuilder("odd")
+    builder.add_body("a", joint_name="two\nlines", mass=1.0, com=(1, 0, 0))
+    (tmp_path / "run.csv").write_text('time,"q.two\nlines","v.two\nlines"\n0,1,2\n')
+    back = Trajectory.load(tmp_path / "run.csv", builder.build())
+    assert (back.q.item(), back.v.item()) == (1.0, 2.0)
+
+
+# What is said about a motion, and what NetCDF calls it.
+ABOUT = {
+    **{"plain": "plain", "2nd": "2nd", "_own": "_own", "größe": "größe", "a b": "a b"},
+    **{"a/b": "a_b", "a_b": "a_b'", "\x1b[2J": "_\\x1b[2J", "a\nb": "a\\nb", "-x": "_-x"},
+    **{" model": "model'", "CLASS": "_CLASS", "NAME": "_NAME", "_NCProperties": "__NCProperties"},
+    **{"DIMENSION_LIST": "_DIMENSION_LIST", "REFERENCE_LIST": "_REFERENCE_LIST"},
+    **{name: f"_{name}" for name in ("_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict")},
+}
+
+
+def test_what_is_said_about_a_motion_has_names_that_netcdf_allows(tmp_path, craft):
+    about = dict(zip(ABOUT, range(len(ABOUT)), strict=True))
+    traj = waving(craft, about=about)
+    for suffix in (".nc", ".npz"):
+        traj.save(tmp_path / f"run{suffix}")
+    assert Trajectory.load(tmp_path / "run.npz", craft).about == about
+    renamed = {ABOUT[name]: value for name, value in about.items()}
+    assert Trajectory.load(tmp_path / "run.nc", craft).about == renamed
+    with xr.open_dataset(tmp_path / "run.nc") as found:
+        assert found.attrs == {"model": craft.name, "complete": 1} | renamed
+
+
+def test_names_that_are_netcdfs_own_are_those_of_its_writer():
+    assert h5netcdf.attrs._HIDDEN_ATTRS == NETCDFS_OWN
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])

@@ -17,7 +17,7 @@ import phipsi as pp
 from phipsi import joints
 from phipsi.model.geometry import Box, Cylinder, Mesh, Sphere
 from phipsi.simulate.trajectory import Trajectory
-from phipsi.view import Viewer, server, view, viewer
+from phipsi.view import Viewer, recording, server, view, viewer
 from phipsi.view.browser import open_page
 
 
@@ -147,6 +147,14 @@ def test_many_problems_are_told_in_few_lines(tmp_path, capsys):
     view(builder.build(), html=tmp_path / "lost.html")
     *_, last = lines = capsys.readouterr().err.splitlines()
     assert (len(lines), last) == (9, "view: ... and 12 more")
+
+
+def test_paths_in_problems_do_not_act_on_the_terminal(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(recording, "LARGE", 1.0)
+    page = tmp_path / "\x1b[2J\nFORGED\u202e.html"
+    view(pp.chain(1), html=page)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("view: ") and line.isprintable()
 
 
 @pytest.mark.parametrize("gravity", [(0, 0, 0), (0, -9.81, 0), (0, 0, 9.81)])

@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 import trimesh
+import viser
 from browser import Browser, find_chromium, until
 
 import phipsi as pp
@@ -239,3 +240,40 @@ def test_recording_has_collision_shapes_and_shows_how_far_a_loop_is_open(offline
         return bool(tall) and min(tall) < 25 and max(tall) > 60
 
     until(has_parted, "the marks to part and to meet")
+
+
+def test_names_are_shown_as_text(browser):
+    """In a browser that would run what they say."""
+    name = "<img src=x onerror=document.title='owned'>![](x.png){document.title='owned'}"
+    builder = pp.ModelBuilder(name)
+    lost = [Mesh(f"/{name}.stl")]
+    builder.add_body(name, joint_name=name, mass=1.0, com=(1, 0, 0), visuals=lost)
+    with view(builder.build(), open_browser=False, block=False) as viewer:
+        browser.open(viewer.url)
+        said = "document.body.textContent.includes('onerror=document.title')"
+        until(lambda: browser.evaluate(said), "the name to be shown")
+        folder = "[...document.querySelectorAll('*')].filter(x => x.textContent == 'Not shown')"
+        browser.evaluate(f"{folder}.forEach(x => x.click())")
+        until(lambda: browser.evaluate("document.querySelector('pre') !== null"), "the list")
+        assert browser.evaluate("document.querySelector('pre').textContent") == viewer.problems[0]
+        assert browser.evaluate("document.querySelector('pre').children.length") == 0
+        assert browser.evaluate("document.querySelectorAll('img[src^=x]').length") == 0
+        assert browser.evaluate("document.title") != "owned"
+
+
+def test_page_of_another_site_cannot_look(browser, machine, tmp_path):
+    """It comes from a file, so its origin is another, and asks in every way that pages can."""
+    with view(machine, open_browser=False, block=False) as viewer:
+        address, language = viewer.url.removeprefix("http"), f"viser-v{viser.__version__}"
+        page = tmp_path / "page.html"
+        page.write_text(f"""<script>
+            window.told = [];
+            const socket = new WebSocket('ws{address}', '{language}');
+            socket.onopen = () => told.push('open');
+            socket.onerror = () => told.push('refused');
+            fetch('{viewer.url}').then(() => told.push('read'), () => told.push('unread'));
+        </script><iframe src="{viewer.url}"></iframe>""")
+        browser.open(page.as_uri())
+        until(lambda: browser.evaluate("told.length") == 2, "both to be answered")
+        assert sorted(browser.evaluate("told.join(' ')").split()) == ["refused", "unread"]
+        assert viewer._server._door.clients == 0

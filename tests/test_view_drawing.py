@@ -1,5 +1,6 @@
 """What a viewer draws: ellipsoids, axes, meshes; where camera and ground are put."""
 
+import io
 import os
 
 import numpy as np
@@ -371,7 +372,8 @@ def textured(folder, library="paint.mtl", image="paint.png", at="paint.png"):
 def has_texture(path) -> bool:
     """Whether a mesh has red and blue; a texture that is missing is grey in trimesh."""
     (surface,) = read_mesh(path)
-    pixels = np.asarray(surface.painted.visual.material.image.convert("RGB"))
+    drawn = trimesh.load_mesh(io.BytesIO(surface.painted), "glb")
+    pixels = np.asarray(drawn.visual.material.baseColorTexture.convert("RGB"))
     return {(255, 0, 0), (0, 0, 255)} <= set(map(tuple, pixels.reshape(-1, 3).tolist()))
 
 

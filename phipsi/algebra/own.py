@@ -43,6 +43,7 @@ from phipsi.algebra.spaces import (
     is_dense,
     own_space,
 )
+from phipsi.cleaning import quoted, visible
 from phipsi.errors import InputError, SpaceError, name_choices
 
 Blocks = Callable[..., Any]
@@ -68,6 +69,8 @@ def own_name(name: str) -> str:
     """
     if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
         raise InputError(f"a symbol needs a name that is an identifier, got {name!r}")
+    if visible(name) != name:
+        raise InputError(f"a symbol needs a name all of which is seen, got {quoted(name)}")
     for functions, arguments in ARGUMENTS.items():
         if name in arguments:
             raise InputError(f"the name {name!r} is an argument of {functions}; choose another one")

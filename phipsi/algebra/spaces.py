@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from numbers import Integral
 
+from phipsi.cleaning import quoted, visible
 from phipsi.errors import InputError, name_choices
 
 
@@ -65,8 +66,8 @@ def own_space(name: str, size: int) -> Space:
     >>> print(own_space("loop", 5))
     loop space of size 5
     """
-    if not isinstance(name, str) or not name.isidentifier():
-        raise InputError(f"a space needs a name that is an identifier, got {name!r}")
+    if not isinstance(name, str) or not name.isidentifier() or visible(name) != name:
+        raise InputError(f"a space needs a name that is an identifier, got {quoted(name)}")
     if name in SPACES:
         raise InputError(f"the name {name!r} is a space of the algebra; choose another one")
     if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:

@@ -139,6 +139,7 @@ class Job:
         doc: what it says of itself.
         real: what its numbers are.
         expressions: what the program computes.
+        is_watched: whether somebody looks at its checks; if not, garbage is infinite.
     """
 
     program: Program
@@ -150,6 +151,7 @@ class Job:
     doc: str
     real: str = "double"
     expressions: tuple[Node, ...] = ()
+    is_watched: bool = True
 
     configurations = (CONFIGURATION,)
 
@@ -161,7 +163,8 @@ class Job:
     @cached_property
     def about(self) -> bytes | None:
         """A digest of what the program computes; None if nobody can tell."""
-        return of_expressions(self.expressions) if self.expressions else None
+        found = of_expressions(self.expressions) if self.expressions else None
+        return found and found + repr((self.program.guard.value, self.is_watched)).encode()
 
     @cached_property
     def key(self) -> Parts | None:
@@ -179,7 +182,8 @@ class Job:
 
     def traced(self, limit: int | None = None) -> Trace:
         shapes = self.matrices
-        return trace(self.program, self.machine, self.points, shapes, Graph(limit), self.real)
+        found = trace(self.program, self.machine, self.points, shapes, Graph(limit), self.real)
+        return found if self.is_watched else found.without_garbage()
 
     @property
     def matrices(self) -> list[tuple[int, int]]:

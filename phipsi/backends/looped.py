@@ -231,6 +231,7 @@ class LoopedProgram:
         about: a digest of what the program computes; None if nobody can tell.
         products: with its Jacobian, if that is wanted, not the program itself; then with the
             Jacobian of that, and so on.
+        tells: whether bodies tell how large what they carry is, as it runs.
     """
 
     def __init__(
@@ -241,11 +242,12 @@ class LoopedProgram:
         target: Target,
         about: bytes | None = None,
         products: tuple[Product, ...] = (),
+        tells: bool = False,
     ):
         self.program, self.inputs, self.plain, self.target = program, inputs, plain, target
         self.about, self.products = about, products
         self.is_reverse = any(x.is_reverse for x in products)
-        self.layout = Layout(program, target.real, reuses=not self.is_reverse)
+        self.layout = Layout(program, tells, reuses=not self.is_reverse)
         self.passes = passes_of(program, products)
         self.constants = {"gravity"} & set(inputs)  # of machines, that are arguments
         self.known: OrderedDict[Any, Pieces] = OrderedDict()  # of a form, or of a loop and sizes
@@ -465,12 +467,14 @@ def looped_program(
     target: Target,
     about: bytes | None = None,
     products: tuple[Product, ...] = (),
+    tells: bool = False,
 ) -> LoopedProgram:
     """The rolled code of a program, the same object for every machine."""
-    key = (id(program), inputs, plain, target, products)
+    key = (id(program), inputs, plain, target, products, tells)
     with compiling:
         if key not in _programs:
-            _programs[key] = LoopedProgram(program, inputs, plain, target, about, products)
+            what = program, inputs, plain, target, about, products, tells
+            _programs[key] = LoopedProgram(*what)
             while len(_programs) > PROGRAMS:
                 _programs.popitem(last=False)
         _programs.move_to_end(key)

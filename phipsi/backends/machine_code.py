@@ -303,7 +303,8 @@ def find_loops(job: Computation, target: Target) -> Loops:
     if isinstance(base, moves.Move):
         return MoveLoops(base, products, inputs, counts, target)
     plain = not base.model.has_mimics
-    code = looped_program(base.program, inputs, plain, target, base.about, products)
+    tells = target.real == "float" or not base.machine.is_regular
+    code = looped_program(base.program, inputs, plain, target, base.about, products, tells)
     return ProgramLoops(code, base.machine, base.points, base.matrices, counts)
 
 

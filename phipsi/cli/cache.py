@@ -9,9 +9,10 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from phipsi.backends.disk.cache import MEGABYTE, bound, directory, is_off
+from phipsi.backends.disk.cache import MEGABYTE, bound, directory, is_off, secret_file
 from phipsi.backends.disk.sources import sources_fault
 from phipsi.backends.disk.storage import DAY, Entry, Store
+from phipsi.cleaning import visible
 from phipsi.cli.screen import Screen, facts, number, plural, table
 
 
@@ -22,15 +23,16 @@ def cache(*, clear: Annotated[bool, Parameter(negative=(), show_default=False)] 
         clear: remove all files that phipsi keeps there, and no other.
     """
     screen, place = Screen(), directory()
-    store = None if place is None else Store(place, bound())
+    store = None if place is None else Store(place, bound(), secret_file())
     if clear:
         count, size = store.clear() if store else (0, 0)
-        where = f" from {place}" if place else ""
+        where = f" from {visible(place)}" if place else ""
         screen.print(f"removed {plural(count, 'file')}, {megabytes(size)}{where}", soft_wrap=True)
         return
     entries = store.entries() if store else []
     told = {
         "directory": place or "none",
+        "key": secret_file() or "none",
         "used": used(store),
         "holds": f"{plural(len(entries), 'file')}, {megabytes(sum(x.size for x in entries))}",
         "bound": megabytes(bound()),
@@ -49,7 +51,7 @@ def used(store: Store | None) -> str:
 
     >>> from unittest import mock
     >>> with mock.patch.dict(os.environ, PHIPSI_CACHE="off"):
-    ...     used(Store("/home/me/.cache/phipsi", 1000))
+    ...     used(Store("/home/me/.cache/phipsi", 1000, None))
     'no: PHIPSI_CACHE is off'
     """
     if os.environ.get("PHIPSI_CACHE", "").strip().lower() == "off":

@@ -25,9 +25,18 @@ from phipsi.model.examples import spacecraft
 from phipsi.model.model import Model
 from phipsi.operators import C, H, Jm, M, Mass, T, phi
 from phipsi.simulate.trajectory import Trajectory
+from phipsi.whole_file import check_writable
 
 STATES = 1024
 KEPT = 20  # every so many states go to the files
+FILES = {
+    "motion.html": "the motion, to be opened in a browser",
+    "motion.png": "coordinates, energy, momentum over time",
+    "mass.svg": "the mass matrix, made of its operators",
+    "inverse.svg": "its inverse: every body feels every other",
+    "sweeps.svg": "what the bodies hand to each other",
+    "motion.npz": "the data, by name: numpy.load",
+}
 EQUATION = (H @ phi @ M @ phi.T @ H.T + Jm).inv @ (T - C)
 
 
@@ -57,12 +66,14 @@ def demo(*, out: Path = Path("demo")) -> None:
 
 
 def _folder(folder: Path) -> Path:
-    """The directory for the files, made if need be."""
+    """The directory for the files, made if need be; all of them can be written there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"--out {folder}: no such directory can be made: {reason}") from None
+    for name in FILES:
+        check_writable(folder / name)
     return folder
 
 
@@ -142,18 +153,7 @@ def _write_files(screen: Screen, folder: Path, motion: Trajectory) -> None:
         motion.save(folder / "motion.npz")
         _draw(motion.model, motion.q[len(motion) // 2], folder)
     screen.print(heading("5. Files"))
-    screen.print(
-        facts(
-            {
-                str(folder / "motion.html"): "the motion, to be opened in a browser",
-                str(folder / "motion.png"): "coordinates, energy, momentum over time",
-                str(folder / "mass.svg"): "the mass matrix, made of its operators",
-                str(folder / "inverse.svg"): "its inverse: every body feels every other",
-                str(folder / "sweeps.svg"): "what the bodies hand to each other",
-                str(folder / "motion.npz"): "the data, by name: numpy.load",
-            }
-        )
-    )
+    screen.print(facts({str(folder / name): said for name, said in FILES.items()}))
 
 
 def _draw(model: Model, q: np.ndarray, folder: Path) -> None:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from phipsi.algebra.node import Node
 from phipsi.algebra.parse import parse
+from phipsi.cleaning import visible
 from phipsi.cli.failures import FINE, WRONG, with_options
 from phipsi.cli.machine import AS_WRITTEN, Reading, read_machine
 from phipsi.cli.outputs import checked_place
@@ -92,7 +93,8 @@ def derive(
         with replacing(latex) as stream:
             stream.write(paper(found).encode())
         if not json:
-            Screen().print(f"\nwrote {latex}: the derivation, for LaTeX", soft_wrap=True)
+            line = visible(f"wrote {latex}: the derivation, for LaTeX")
+            Screen().print(f"\n{line}", soft_wrap=True)
     holds = checked is None or checked.ok
     return FINE if holds and not found.missing else WRONG
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 from rich.tree import Tree
 
+from phipsi.cleaning import visible
 from phipsi.cli.screen import number, plural
 from phipsi.model.model import Model
 from phipsi.model.tree import WORLD
@@ -63,7 +64,7 @@ def _counts(model: Model) -> list[int]:
 
 def _label(model: Model, k: int) -> Text:
     body, joint = model.bodies[k], model.joints[k]
-    name = joint.name if joint.mimic is None else f"{joint.name} (follows)"
+    name = visible(joint.name) + ("" if joint.mimic is None else " (follows)")
     return Text.assemble(
-        body.name, (f"   {name}", "cyan"), (f"   {number(body.inertia.mass)} kg", "dim")
+        visible(body.name), (f"   {name}", "cyan"), (f"   {number(body.inertia.mass)} kg", "dim")
     )

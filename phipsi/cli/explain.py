@@ -13,6 +13,7 @@ from phipsi.algebra.node import Node
 from phipsi.algebra.parse import parse
 from phipsi.algebra.spaces import JOINT, POINTS
 from phipsi.algebra.walk import letters_of
+from phipsi.cleaning import visible
 from phipsi.cli.failures import with_options
 from phipsi.cli.machine import AS_WRITTEN, Reading, read_machine
 from phipsi.cli.outputs import checked_place
@@ -84,7 +85,7 @@ def explain(
             drawing = _drawn(draw, node, machine, points, state)
         drawing.save(str(svg))
         if not json:
-            Screen().print(f"\nwrote {svg}: {drawing.title}", soft_wrap=True)
+            Screen().print(f"\nwrote {visible(str(svg))}: {visible(drawing.title)}", soft_wrap=True)
 
 
 def _check(

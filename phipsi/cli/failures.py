@@ -18,6 +18,7 @@ import traceback
 
 from cyclopts import CycloptsError
 
+from phipsi.cleaning import visible, visible_lines
 from phipsi.cli.screen import Screen
 from phipsi.errors import PhipsiError
 
@@ -29,6 +30,10 @@ OPTIONS = {
     r"\blosses=False\b": "--no-losses",
     r"\blimits=False\b": "--no-limits",
     r"\bevery=": "--every",
+    r"\bmost_steps\b": "--most-steps",
+    r"\ba larger tolerance\b": "a larger --tolerance",
+    r"\braise the tolerance\b": "raise --tolerance",
+    r"^tolerance is\b": "--tolerance is",
     r"\bmimic=[\"']independent[\"']": "--mimic independent",
     r"\bbase=[\"']free[\"']": "--base free",
     r"\b(?:with|by) strict=False\b": "without --strict",
@@ -69,10 +74,10 @@ def report(error: BaseException, debug: bool = False) -> int:
     if isinstance(error, BrokenPipeError):
         return UNREAD
     if debug and not isinstance(error, CycloptsError):
-        traceback.print_exception(error)
+        sys.stderr.write(visible_lines("".join(traceback.format_exception(error))))
     line, code = _told(error)
     screen = Screen(stderr=True)
-    screen.print(line, soft_wrap=True, style="red")
+    screen.print(visible(line), soft_wrap=True, style="red")
     _, mark, place = str(error).partition(PLACE)
     if mark:
         screen.print(with_options(f"{mark[1:]}{place}"), soft_wrap=True, style="red")

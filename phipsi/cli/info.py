@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from phipsi import dynamics
+from phipsi.cleaning import visible
 from phipsi.cli.describe import describe
 from phipsi.cli.drawing import draw_tree
 from phipsi.cli.joint_table import MOST_JOINTS, joint_table
@@ -52,7 +53,7 @@ def info(
         print_json(describe(model, mass_centre(model), None if is_bundled(file) else file))
         return
     screen = Screen()
-    screen.print(Text(model.name, style="bold"))
+    screen.print(Text(visible(model.name), style="bold"))
     screen.print(facts(_facts(model, file)))
     if model.bodies:
         screen.print(heading("Bodies, the joints that carry them, masses"))

@@ -7,6 +7,7 @@ import math
 from rich.cells import cell_len
 from rich.table import Table
 
+from phipsi.cleaning import visible
 from phipsi.cli.screen import number, table
 from phipsi.model.model import Joint, Model
 
@@ -34,7 +35,9 @@ def joint_table(model: Model, width: int) -> tuple[Table, list[str]]:
     ['q', 'axis']
     """
     joints = model.joints[:MOST_JOINTS]
-    columns = {title: [cell(model, joint) for joint in joints] for title, cell in _CELLS.items()}
+    columns = {
+        title: [visible(cell(model, joint)) for joint in joints] for title, cell in _CELLS.items()
+    }
     told = {title: cells for title, cells in columns.items() if any(cells)}
     shown: list[str] = []
     for title, cells in told.items():

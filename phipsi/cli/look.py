@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from phipsi.cleaning import visible
 from phipsi.cli.machine import AS_WRITTEN, Reading, read_machine
 from phipsi.cli.outputs import Outputs
 from phipsi.cli.screen import Screen, working
@@ -49,4 +50,4 @@ def view(
         return
     with working(f"writing {html}"):
         look(shown, html=html, collisions=collisions)
-    Screen().print(f"wrote {html}; open it in a browser", soft_wrap=True)
+    Screen().print(visible(f"wrote {html}; open it in a browser"), soft_wrap=True)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from phipsi.cli.screen import working
-from phipsi.errors import InputError
 from phipsi.extras import need
 from phipsi.simulate import files, plot
 from phipsi.simulate.dataset import need_netcdf
 from phipsi.simulate.trajectory import Trajectory
-from phipsi.whole_file import checked_path, checked_suffix
+from phipsi.whole_file import check_writable, checked_suffix
 
 PAGES = (".html", ".htm")
 
@@ -74,12 +72,5 @@ def checked_place(path: Path, suffixes: Iterable[str]) -> str:
     '.nc'
     """
     suffix = checked_suffix(path, suffixes)
-    file = checked_path(path)
-    folder = file.parent
-    if file.is_dir():
-        raise InputError(f"{path}: this is a directory; give the name of a file in it")
-    if not folder.is_dir():
-        raise InputError(f"{path}: there is no directory {str(folder)!r}; make it first")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: no permission to write in {str(folder)!r}; write elsewhere")
+    check_writable(path)
     return suffix

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from phipsi.cleaning import visible
 from phipsi.cli.failures import with_options
 from phipsi.model.report import Remark
 
@@ -34,12 +35,14 @@ def short(remark: Remark) -> str:
     'arm.urdf:12: a camera'
     """
     message = with_options(message_of(remark))
-    return f"{os.path.basename(remark.file)}:{remark.line}: {message}" if remark.file else message
+    if not remark.file:
+        return message
+    return f"{visible(os.path.basename(remark.file))}:{remark.line}: {message}"
 
 
 def message_of(remark: Remark) -> str:
     """A remark without its file and line."""
-    return str(remark).removeprefix(f"{remark.file}:{remark.line}: ")
+    return str(remark).removeprefix(visible(f"{remark.file}:{remark.line}: "))
 
 
 def paragraphs(remarks: Iterable[Remark], most: int) -> Iterator[str]:

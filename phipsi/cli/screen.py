@@ -11,8 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from phipsi.cleaning import visible, visible_lines
 
 WIDE = 240  # columns in a pipe: nothing is cut that a later program looks for
 
@@ -43,6 +46,11 @@ class Screen(Piped):
         plain: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
         super().__init__(stderr=stderr, width=width, **plain)
 
+    def render(self, *what: Any, **options: Any) -> Iterator[Segment]:
+        """As rich does; what is no text of ours cannot act, wherever it has come from."""
+        for part in super().render(*what, **options):
+            yield part if part.control else Segment(visible_lines(part.text), part.style)
+
     def print(self, *objects: Any, **options: Any) -> None:
         """As rich prints; in pipes without spaces at the ends of lines."""
         if self.is_terminal:
@@ -53,6 +61,20 @@ class Screen(Piped):
         self.file.write("".join(f"{line.rstrip()}\n" for line in caught.get().splitlines()))
 
 
+class _Cells(Table):
+    """A table whose cells are lines of plain text."""
+
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        """As rich does."""
+        super().add_row(*map(_in_line, cells), **options)
+
+
+def _in_line(cell: Any) -> Any:
+    if isinstance(cell, Text):
+        return Text(visible(cell.plain), style=cell.style)
+    return visible(cell) if isinstance(cell, str) else cell
+
+
 def table(*columns: str, left: int = 1) -> Table:
     """An empty table without lines.
 
@@ -60,7 +82,7 @@ def table(*columns: str, left: int = 1) -> Table:
         columns: their titles.
         left: so many columns are text and stand to the left; the others are numbers.
     """
-    made = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 3, 0, 0))
+    made = _Cells(box=None, header_style="dim", pad_edge=False, padding=(0, 3, 0, 0))
     for k, title in enumerate(columns):
         made.add_column(title, justify="left" if k < left else "right", no_wrap=True)
     return made
@@ -72,13 +94,13 @@ def facts(pairs: dict[str, str]) -> Table:
     made.add_column(style="dim", no_wrap=True)
     made.add_column(overflow="fold")
     for name, text in pairs.items():
-        made.add_row(name, text)
+        made.add_row(visible(name), visible(text))
     return made
 
 
 def heading(text: str) -> Text:
     """A title above a part of the page."""
-    return Text(f"\n{text}", style="bold")
+    return Text(f"\n{visible(text)}", style="bold")
 
 
 def number(x: float, digits: int = 4) -> str:
@@ -124,7 +146,7 @@ def working(on: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    with console.status(Text(f"{on} ...")):  # a name in square brackets is no markup
+    with console.status(Text(visible(f"{on} ..."))):  # a name in square brackets is no markup
         yield
 
 

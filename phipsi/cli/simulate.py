@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from phipsi.cleaning import visible
 from phipsi.cli.failures import FINE, INTERRUPTED
 from phipsi.cli.machine import AS_WRITTEN, Reading, read_machine
 from phipsi.cli.motors import at_their_limits, off_target
@@ -43,6 +44,8 @@ def simulate(
     duration: float = 5.0,
     dt: float = 1e-3,
     integrator: Literal["rk4", "dopri", "euler", "midpoint"] | None = None,
+    tolerance: float | None = None,
+    most_steps: Whole | None = None,
     every: Whole = 1,
     losses: bool = True,
     limits: bool = True,
@@ -70,6 +73,8 @@ def simulate(
         dt: seconds of a step.
         integrator: order 4; order 5 with its own steps; semi-implicit; energy-preserving. By
             default rk4, or midpoint or euler where the damping or the spring of a joint is strong.
+        tolerance: of dopri, for each step, absolute and relative; 1e-9 by default.
+        most_steps: of dopri; by default a million, or 10 for each dt if that is more.
         every: keep every so many states, and the last.
         losses: with the damping and friction of the file.
         limits: with the largest efforts of the file.
@@ -95,6 +100,7 @@ def simulate(
         seed = 0
     q0, v0 = start_of(model, seed)
     how: dict[str, Any] = {"integrator": integrator, "dt": dt, "losses": losses, "limits": limits}
+    how |= given_to_dopri(integrator, tolerance, most_steps)
     is_lossy = losses and any(joint.damping or joint.friction for joint in model.joints)
     setting = {
         "start": "neutral, at rest" if seed is None else f"random, by seed {seed}",
@@ -120,7 +126,23 @@ def simulate(
     }
     tell(screen, motion, setting, speed, worked_by, noticed)
     for line in written:
-        screen.print(line, soft_wrap=True)
+        screen.print(visible(line), soft_wrap=True)
     if not written:
         screen.print("To see it, add --html run.html or --plot run.png; to keep it, --out run.nc")
     return FINE if motion.complete else INTERRUPTED
+
+
+def given_to_dopri(
+    integrator: str | None, tolerance: float | None, most_steps: int | None
+) -> dict[str, float]:
+    """What is not left to `pp.simulate`; InputError if the integrator has no use for it.
+
+    >>> given_to_dopri("dopri", 1e-6, None)
+    {'tolerance': 1e-06}
+    """
+    given = {"tolerance": tolerance, "most_steps": most_steps}
+    found = {name: value for name, value in given.items() if value is not None}
+    if found and integrator != "dopri":
+        option = next(iter(found)).replace("_", "-")
+        raise InputError(f"--{option} is for --integrator dopri")
+    return found

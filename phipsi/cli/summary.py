@@ -8,6 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from phipsi.cleaning import visible
 from phipsi.cli.screen import Screen, facts, number, plural, table, times
 from phipsi.joints import Free
 from phipsi.model.model import Model
@@ -53,7 +54,7 @@ def tell(
         noticed: what may surprise, by name; what is "" is not said.
     """
     model, about = motion.model, motion.about
-    screen.print(Text(model.name, style="bold"))
+    screen.print(Text(visible(model.name), style="bold"))
     length = motion.times[-1]
     ending = "" if motion.complete else ", interrupted"
     screen.print(

@@ -23,6 +23,7 @@ from phipsi.algebra.spaces import COORDINATES, SCALAR
 from phipsi.dynamics.evaluate import EVERY_BODY, NOWHERE, Recipe, answer
 from phipsi.function.checks import check_model
 from phipsi.function.point_entries import ORIGIN
+from phipsi.masks import holds_masked
 from phipsi.model.model import Model, Point
 from phipsi.operators import B, E, H, H_dot, M, S, V, X, a, b, beta, cross, gravity, phi, vector
 
@@ -158,7 +159,7 @@ def _joined(wrenches: Sequence[Any]) -> Any:
 
 def _as_array(numbers: Any) -> np.ndarray | None:
     """A list of numbers, or of lists of these, as an array; None for what is none."""
-    if type(numbers) not in (list, tuple):
+    if type(numbers) not in (list, tuple) or holds_masked((numbers,)):
         return None
     try:
         array = np.array(numbers)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from phipsi.algebra.errata import Erratum, errata
 from phipsi.algebra.identities import TOPICS, Equation
+from phipsi.cleaning import as_code, for_markdown
 
 
 def _as_code(equation: Equation) -> str:
-    return f"`{equation}`"
+    return as_code(str(equation))
 
 
 def identities_table(
@@ -30,7 +31,10 @@ def identities_table(
     |---|---|---|---|
     | Lemma 5 | `psi.inv = phi.inv + K @ H` | every tree | 003 Lemma 5 |
     """
-    rows = [(one.name, show(one), _holds_for(one), one.source.strip("[]")) for one in equations]
+    rows = []
+    for one in equations:
+        name, where, source = map(for_markdown, (one.name, _holds_for(one), one.source.strip("[]")))
+        rows.append((name, show(one), where, source))
     return _table(("name", "equation", "holds for", "source"), rows)
 
 

@@ -22,12 +22,14 @@ import numpy as np
 
 from phipsi.backends.parallel.workers import threads_or_default
 from phipsi.backends.real import REALS
+from phipsi.cleaning import visible
 from phipsi.errors import BackendError, InputError, SlowPathWarning, name_choices, warn_caller
 from phipsi.function.call import Bodies, Call, Lists, Options
 from phipsi.function.point_entries import PointEntries
 from phipsi.function.results import alarmed, are_plain, checked_out, copied, kept_apart
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.inputs import checked_points
+from phipsi.masks import holds_masked
 from phipsi.model.model import Model
 
 if TYPE_CHECKING:
@@ -64,12 +66,16 @@ class ArrayFunction(ABC):
         self.model, self.options = model, options
         self.backend, self.dtype = options.backend, REALS[options.real].dtype
         self._several = several
+        self._forget_code()
+        self._is_told = False  # whether a user was told of states that the interpreter computes
+
+    def _forget_code(self) -> None:
+        """The next call compiles."""
         self._codes: dict[tuple, MachineCode | None] = {}
         self._code: MachineCode | None = None  # where points need not be looked at
         self._quick: Callable | None = None  # its entry for ordinary arrays
         self._quick_at = PointEntries()  # entries where points are passed
         self._point_place = 0  # where points stand among the arguments
-        self._is_told = False  # whether a user was told of states that the interpreter computes
 
     # -- what differs --------------------------------------------------------------------------
 
@@ -98,6 +104,11 @@ class ArrayFunction(ABC):
     @abstractmethod
     def _in_double(self) -> ArrayFunction:
         """The same function in double precision."""
+
+    @property
+    def unwatched(self) -> ArrayFunction:
+        """The same where nobody looks at checks: what is singular is infinite."""
+        return self
 
     @abstractmethod
     def _buffer(self, name: str, values: Mapping[str, Any]) -> Any:
@@ -149,6 +160,9 @@ class ArrayFunction(ABC):
             if result is not None:
                 return result
         threads, out = named.pop("threads", None), named.pop("out", None)
+        # NumPy would drop the masks.
+        if holds_masked(arguments) or (named and holds_masked(named.values())):
+            return self._carefully(arguments, named, threads, out)
         if out is not None:  # what is written must be read no more, should something be wrong
             arguments = tuple(kept_apart(x, out) for x in arguments)
             named = {name: kept_apart(x, out) for name, x in named.items()}
@@ -547,7 +561,8 @@ class ArrayFunction(ABC):
         """Write the function as a header of C99: one file, no allocation, no dependency.
 
         It computes one state, or a batch, and with NAME_TEST_MAIN defined holds a main
-        that compares with results of this function, to 1e-12.
+        that compares with results of this function: to 1e-12, or as far as rounding goes
+        where states are badly conditioned.
 
         Args:
             path: of the header, written whole or not at all.
@@ -556,7 +571,7 @@ class ArrayFunction(ABC):
 
         Raises:
             InputError: the file cannot be written, or names no C function.
-            BackendError: too large to be written without loops.
+            BackendError: too large to be written without loops, or a number that is not finite.
             SolveError: if no state has a value.
 
         >>> import os, tempfile, phipsi as pp
@@ -625,7 +640,7 @@ def _told(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    timer = threading.Timer(PATIENCE, print, [f"phipsi: {what} ..."], {"file": sys.stderr})
+    timer = threading.Timer(PATIENCE, print, [visible(f"phipsi: {what} ...")], {"file": sys.stderr})
     timer.daemon = True
     timer.start()
     try:

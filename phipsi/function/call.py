@@ -26,6 +26,7 @@ class Options:
         threads: that batches are shared among; None for the package's default.
         make_code: what makes machine code of a computation, as `phipsi.compile.make_code` does;
             None with the interpreter alone.
+        is_watched: whether somebody looks at its checks.
     """
 
     backend: str = "numpy"
@@ -34,6 +35,7 @@ class Options:
     real: str = "double"
     threads: int | str | None = None
     make_code: Callable | None = None
+    is_watched: bool = True
 
 
 @dataclass(frozen=True)

@@ -356,6 +356,10 @@ class Derivative(ArrayFunction):
     def _in_double(self) -> Derivative:
         return Derivative(self.base._in_double, self.kind, self.by)
 
+    @property
+    def unwatched(self) -> Derivative:
+        return Derivative(self.base.unwatched, self.kind, self.by)
+
     def _compile(self, bodies: Bodies) -> MachineCode | None:
         if _key(bodies) in self._refused:
             raise BackendError(self._refused[_key(bodies)])

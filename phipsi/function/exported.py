@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 STATES = 9  # that a test of exported code runs on
 
 
-def exported(function: ArrayFunction, points: Sequence[Point] | None = None) -> Computation:
+def exported(
+    function: ArrayFunction, points: Sequence[Point] | None = None, is_watched: bool = True
+) -> Computation:
     """What a function computes. Points of the expression are numbers in it.
 
     Args:
         function: made by `compile`.
         points: where it takes points, on which bodies; their positions stay an argument.
+        is_watched: whether what uses it looks at its checks; else what is singular is infinite.
 
     Raises:
         InputError: if points are wanted, or not wanted.
@@ -50,7 +53,8 @@ def exported(function: ArrayFunction, points: Sequence[Point] | None = None) -> 
     if points is not None and not takes:
         raise InputError(f"`{function._text}` takes no points")
     lists = function._lists(points or ())
-    computation = function._computation(function._bodies(lists))
+    one = function if is_watched else function.unwatched
+    computation = one._computation(function._bodies(lists))
     if computation is None:
         raise BackendError(f"`{function._text}` on {function.model.name!r} is empty")
     numbers = dict(_written(function.model, lists))

@@ -33,10 +33,14 @@ from phipsi.lowering.parameters import Parameters
 from phipsi.lowering.program import Program
 from phipsi.lowering.show import show
 from phipsi.lowering.sides import check_point_counts, points_of
+from phipsi.lowering.statements import find_careful
 from phipsi.model.model import Model, Point
 
 if TYPE_CHECKING:
     from phipsi.backends.job import Job
+
+
+DOUBTS = 10  # calls in doubt that the interpreter decides, before code is made that does
 
 
 class Function(ArrayFunction):
@@ -82,6 +86,8 @@ class Function(ArrayFunction):
         free, points = [x.name for x in program.free], ["points"] if self._passes_points else []
         self.inputs = ("q", "v", *free, *points, *parameters)
         self.outputs = tuple(map(str, expressions))
+        self._doubts = 0  # calls that machine code left to the interpreter
+        self._is_doubt = False  # whether the last one was only in doubt
         self._has_speeds = any(x.record.of_speeds for x in self._letters)
         self._machine = Machine(model, program.shifted, self._parameters)
         arrays_only = not any(map(in_blocks, program.free))
@@ -256,9 +262,39 @@ class Function(ArrayFunction):
         lists = {x.arguments: x.arguments or passed for x in self._letters_at_points()}
         return lists | ({(): passed} if self._passes_points else {})
 
+    def _exact(self, call: Call) -> Sequence[np.ndarray]:
+        """The results by the interpreter; if that is asked often, pivots are guarded in code.
+
+        That takes longer than to hold them against numbers, but not as long as the interpreter.
+        """
+        self._is_doubt = self.program.has_doubts
+        if self.options.real == "double" and not call.is_complex and self._is_doubt:
+            self._doubts += 1
+            if self._doubts >= DOUBTS:
+                plain = not self.model.has_mimics
+                self._run_from_now(find_careful(self.program, plain))
+        return super()._exact(call)
+
+    def _run_from_now(self, program: Program) -> None:
+        """Compute the same by another program."""
+        self.program = program
+        self._forget_code()
+        for made in ("jvp", "vjp"):
+            vars(self).pop(made, None)
+
+    def _tell_exact(self) -> None:
+        if not self._is_doubt:  # else code decides such states soon
+            super()._tell_exact()
+
     @cached_property
     def _in_double(self) -> Function:
-        options = replace(self.options, real="double", lanes=None)
+        return self._with(replace(self.options, real="double", lanes=None))
+
+    @property
+    def unwatched(self) -> Function:
+        return self._with(replace(self.options, is_watched=False))
+
+    def _with(self, options: Options) -> Function:
         what = self.model, self.expressions, self._several, self.program
         return Function(*what, options, self._parameters.names)
 
@@ -311,7 +347,8 @@ class Function(ArrayFunction):
             return None
         what = self.program, self._machine, bodies
         about = "phipsi", self._text, self.options.real
-        return Job(*what, shapes, outputs, *about, self.program.expressions)
+        watched = self.options.is_watched
+        return Job(*what, shapes, outputs, *about, self.program.expressions, watched)
 
     def _input_shape(self, letter: Symbol, bodies: Bodies) -> tuple[int, ...]:
         lists = self.program.points_of(letter, bodies)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phipsi.errors import InputError, array_count_problem
+from phipsi.masks import holds_masked
 
 if TYPE_CHECKING:
     from phipsi.backends.machine_code import Way
@@ -37,6 +38,8 @@ def checked_out(
         raise InputError(array_count_problem(len(shapes), len(arrays)))
     for i, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
         name = f"out[{i}]" if len(shapes) > 1 else "out"
+        if holds_masked((array,)):
+            raise InputError(f"{name}: expected a plain array, got a masked one; pass its .data")
         if not isinstance(array, np.ndarray) or array.dtype != kind:
             found = getattr(array, "dtype", type(array).__name__)
             raise InputError(f"{name}: expected an array of {kind}, got {found}")

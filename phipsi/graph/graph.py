@@ -36,6 +36,7 @@ from phipsi.scalars import Scalar
 
 COMMUTATIVE = frozenset(("add", "mul", "min", "max"))
 FLOPS = frozenset(("add", "sub", "mul", "div", "sqrt"))
+ROUNDED = FLOPS | {"sin", "cos", "exp", "arctan", "arctan2"}  # what is not exact
 MEANING: dict[str, Callable] = {
     "add": np.add,
     "sub": np.subtract,
@@ -388,12 +389,18 @@ class Graph:
                 copies[node] = self.function(node.op, *args)
         return [copies[x] for x in outputs]
 
-    def evaluate(self, outputs: Sequence[Node], inputs: Mapping[Any, Any]) -> list[Any]:
+    def evaluate(
+        self,
+        outputs: Sequence[Node],
+        inputs: Mapping[Any, Any],
+        rounded: Callable[[Any], Any] | None = None,
+    ) -> list[Any]:
         """The values of nodes, by NumPy: what every backend must agree with.
 
         Args:
             outputs: which nodes.
             inputs: of each key a number, or an array over a batch.
+            rounded: what becomes of every value that has been rounded; by default it stays.
         """
         values: dict[int, Any] = {}
         for node in self.live(outputs):
@@ -402,7 +409,10 @@ class Graph:
             elif node.op == "constant":
                 values[node.number] = node.data
             else:
-                values[node.number] = MEANING[node.op](*[values[x.number] for x in node.args])
+                value = MEANING[node.op](*[values[x.number] for x in node.args])
+                if rounded is not None and node.op in ROUNDED:
+                    value = rounded(value)
+                values[node.number] = value
         return [values[node.number] for node in outputs]
 
     def text(self, node: Node, depth: int = 16) -> str:

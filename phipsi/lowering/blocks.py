@@ -86,6 +86,11 @@ def over(x: Scalar, y: Scalar) -> Scalar:
     return x / y
 
 
+def magnitude(x: Scalar) -> Scalar:
+    """|x|; a zero or one of the structure stays what it is."""
+    return x if type(x) is int else scalars.absolute(x)
+
+
 def _number(x: Scalar) -> Scalar:
     """x as a number: of a zero or one of the structure the float."""
     return float(x) if type(x) is int else x

@@ -1,46 +1,96 @@
-"""How large numbers were before they cancelled: what is left of inertias in single precision.
+"""How large numbers were before they cancelled, as bodies tell it their parents.
 
-A free joint takes from P what it does not resist: P+ = P - P H* D^-1 H P. What is
-left may be smaller by far, as behind a wrist that carries a small heavy tool, and
-is wrong by as much as P was rounded. So each body tells its parent how large
-numbers were, and a pivot is held against that. Sizes are those of moments, r, and
-of masses, m: traces of the two halves of an inertia. With s the size beside which
-D stands, and l the step from parent to child,
+A free joint takes from P what it does not resist: P+ = P - P H* D^-1 H P. What is left may be
+smaller by far, as behind a wrist that carries a small heavy tool, and is wrong by as much as P was
+rounded. So each body tells its parent how large numbers were, and a pivot is held against that.
+Sizes are those of moments, r, and of masses, m: traces of the two halves of an inertia. With s the
+size beside which D stands, and l the step from parent to child,
 
     (r, m) = (tr J, tr M) of P, and what children have told
-    told   = 1/4 (r' + |l|^2 m', m')      r' = r + s |G_r|^2      m' = m + s |G_m|^2
+    told   = f (r' + |l|^2 m', m')      r' = r + s |G_r|^2      m' = m + s |G_m|^2
 
-Errors of P go over to P+ as (I - G H) dP (I - G H)*: what is wrong with D returns by
-the gain, many times as large where D is small. They fade while joints yield; the
-quarter stands for that: with it long chains and ordinary robots raise no alarm.
+Errors of P go over to P+ as (I - G H) dP (I - G H)*: what is wrong with D returns by the gain,
+many times as large where D is small. They fade while joints yield and bodies have mass, for which
+f = 1/4 stands: in single precision always, with which long chains and ordinary robots raise no
+alarm, in double precision on machines that are tall. There nothing fades behind bodies of hardly
+any mass, and in low machines: f = 1.
+
+A machine on which every joint is resisted by its own body has no need of this: D(k) is no smaller
+than H M(k) H* + Jm, whatever is outboard, and never vanishes. Of such machines bodies tell nothing
+in double precision.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from phipsi.lowering import blocks
+import numpy as np
+
+from phipsi.lowering import blocks, rigid
 from phipsi.lowering.blocks import is_one, plus, times
 from phipsi.lowering.links import Link
+from phipsi.lowering.pivots import halves_of, is_roundoff, moved_sizes
 from phipsi.lowering.seat import Seat
+from phipsi.model.model import Joint, Model
+from phipsi.model.tree import WORLD
 from phipsi.scalars import Scalar
 from phipsi.spatial import Matrix
 
 FADING = 0.25  # of what a body tells its parent
+TALL = 32  # bodies on top of each other, from which on what is told fades
+LIGHT = 1e-4  # of the mass outboard: a body that has less does not count as one of mass
+STANDS = 1e-9  # of the inertia that it moves: a joint that its own body resists by so much is safe
 Size = tuple[Scalar, Scalar]  # of moments, and of masses
 
 
+def weigh(model: Model, links: Sequence[Link]) -> tuple[tuple[Link, ...], bool]:
+    """Links that know whether sizes fade where they are, and whether no pivot can vanish.
+
+    Joints are taken where they are at zero.
+    """
+    received: list[tuple[float, float]] = [(0.0, 0.0)] * len(links)
+    is_tall = max(model.tree.depth, default=0) > TALL
+    found, is_regular = list(links), True
+    for k in model.tree.tip_to_base:
+        link, joint, (r, m) = links[k], model.joints[k], received[k]
+        R = rigid.of_body(link.inertia)
+        if is_tall and R[0] > LIGHT * m:
+            found[k] = replace(link, fades=True)
+        X = link.transform(joint.kind.neutral())
+        is_regular = is_regular and _stands(link, joint, X, (r, m))
+        if link.parent != WORLD:
+            r, m = r + R[4] + R[7] + R[9], m + 3.0 * R[0]
+            step, (r_0, m_0) = _reach(link, X), received[link.parent]
+            received[link.parent] = r_0 + r + step * m, m_0 + m
+    return tuple(found), is_regular
+
+
+def _stands(link: Link, joint: Joint, X: Sequence[Scalar], outboard: Size) -> bool:
+    """Whether H M(k) H* + Jm of a joint counts beside all that it moves, in every state."""
+    if not link.nv:
+        return True
+    if joint.kind.map_derivatives(joint.kind.neutral()):
+        return False  # its speeds may become dependent
+    M, L_star = rigid.matrix(rigid.of_body(link.inertia)), link.joint_map(X)
+    D = np.array(blocks.congruence_transposed(L_star, M), float)
+    D += float(link.rotor) * np.eye(link.nv)
+    size = np.array(moved_sizes(M, outboard, L_star), float)
+    return not bool(is_roundoff(D, size, STANDS))
+
+
 class Cancellation(ABC):
-    """What bodies tell their parents.
+    """What bodies tell their parents, as a program runs.
 
     Args:
         q: the coordinates of the machine.
+        fades: whether what is told always fades; else as the links say.
     """
 
-    def __init__(self, q: Any):
-        self.q = q
+    def __init__(self, q: Any, fades: bool):
+        self.q, self.fades = q, fades
 
     @abstractmethod
     def received(self, seat: Seat) -> Size:
@@ -53,7 +103,6 @@ class Cancellation(ABC):
     def relieved(
         self,
         seat: Seat,
-        half: Sequence[Scalar],
         sizes: Sequence[Scalar],
         P: Matrix,
         L_star: Matrix,
@@ -63,7 +112,6 @@ class Cancellation(ABC):
 
         Args:
             seat: of the body.
-            half: r and m.
             sizes: of each speed of the joint, beside which D stands.
             P, L_star, factor: the inertia, the map of the joint, D factored.
         """
@@ -71,10 +119,11 @@ class Cancellation(ABC):
             return
         r, m = (
             plus(x, self._returned(sizes, P[i : i + 3], L_star[i : i + 3], L_star, factor))
-            for x, i in zip(half, (0, 3), strict=True)
+            for x, i in zip(map(plus, halves_of(P), self.received(seat)), (0, 3), strict=True)
         )
-        step = reach(seat.link, seat.link.transform(self._coordinates(seat)))
-        self.tell(seat, (times(FADING, plus(r, times(step, m))), times(FADING, m)))
+        fading: Scalar = FADING if self.fades or seat.link.fades else 1
+        step = _reach(seat.link, seat.link.transform(self._coordinates(seat)))
+        self.tell(seat, (times(fading, plus(r, times(step, m))), times(fading, m)))
 
     @staticmethod
     def _returned(
@@ -96,8 +145,8 @@ class Cancellation(ABC):
 class Remembered(Cancellation):
     """What all bodies of a machine tell, by number."""
 
-    def __init__(self, q: Any):
-        super().__init__(q)
+    def __init__(self, q: Any, fades: bool):
+        super().__init__(q, fades)
         self._told: dict[int, Size] = {}
 
     def received(self, seat: Seat) -> Size:
@@ -112,14 +161,15 @@ class Recorded(Cancellation):
 
     Args:
         q: the coordinates of the machine.
+        fades: whether what is told always fades.
         load: what its children have told, from its record.
 
     Attributes:
         told: what it tells itself.
     """
 
-    def __init__(self, q: Any, load: Callable[[], Size]):
-        super().__init__(q)
+    def __init__(self, q: Any, fades: bool, load: Callable[[], Size]):
+        super().__init__(q, fades)
         self.load = load
         self.told: Size = (0, 0)
 
@@ -134,7 +184,7 @@ def _sum(x: Size, y: Size) -> Size:
     return plus(x[0], y[0]), plus(x[1], y[1])
 
 
-def reach(link: Link, X: Sequence[Scalar]) -> Scalar:
+def _reach(link: Link, X: Sequence[Scalar]) -> Scalar:
     """|l|^2: how far the origin of a body is from that of its parent, squared."""
     l: Sequence[Scalar] = blocks.zeros(3)
     for factor in reversed(link.factors(X)):

@@ -12,7 +12,8 @@ from functools import reduce, singledispatchmethod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phipsi.algebra.families import Family
+from phipsi.algebra import operators as op
+from phipsi.algebra.families import Family, family_of
 from phipsi.algebra.node import (
     Bracket,
     Diagonal,
@@ -35,10 +36,11 @@ from phipsi.lowering.inputs import Inputs, in_blocks
 from phipsi.lowering.own import own_matrix
 from phipsi.lowering.riccati import articulated_of
 from phipsi.lowering.state import MachineState
+from phipsi.lowering.structure import has_cancelled
 from phipsi.lowering.watch import inverse_or_none
 from phipsi.model.model import Model, Point
 
-BlockFunction = Callable[[np.ndarray, str], np.ndarray]  # of a matrix and its name
+BlockFunction = Callable[..., np.ndarray]  # of a matrix, its name, and what stands beside
 
 AXES = ("link", "world")
 LARGEST = 8e9  # bytes of all matrices; beyond it nobody means dense ones
@@ -147,7 +149,7 @@ class DenseMachine(MachineState):
         if node.arguments and isinstance(node.arguments[0], Family):
             formula = node.arguments[0].formula(node)
             if formula is None:
-                return articulated_of(self, node.arguments[0])
+                return articulated_of(self, node.arguments[0])[0]
             return self.matrix(formula)
         return self._letter(node)
 
@@ -206,7 +208,12 @@ class DenseMachine(MachineState):
 
     @_evaluate.register
     def _(self, node: Inverse) -> np.ndarray:
-        return self._by_block_or_whole(node.children[0], _inverse)
+        operand = node.children[0]
+        is_pivot = isinstance(operand, Symbol) and operand.record is op.D.record
+        if is_pivot or not _has_blocks(operand) or not has_cancelled(operand):
+            return self._by_block_or_whole(operand, _inverse)
+        bound = self._magnitude(operand)
+        return self._by_block(operand, _inverse, bound)
 
     @_evaluate.register
     def _(self, node: Root) -> np.ndarray:
@@ -225,7 +232,7 @@ class DenseMachine(MachineState):
 
         Point space is taken whole: several points may be on one body.
         """
-        if operand.causality is Causality.MEMORYLESS and operand.target in (BODY, JOINT):
+        if _has_blocks(operand):
             return self._by_block(operand, function)
         try:
             return function(self.matrix(operand), f"`{operand}`")
@@ -246,8 +253,37 @@ class DenseMachine(MachineState):
         name = next(joint.name for joint, at in places if at.start <= entry < at.stop)
         return f": it hardly resists the motion of joint {name!r}"
 
-    def _by_block(self, operand: Node, function: BlockFunction) -> np.ndarray:
-        """function(block, its name) on each diagonal block, zero elsewhere."""
+    def _magnitude(self, node: Node) -> np.ndarray:
+        """How large the entries of an operator may have been before they cancelled.
+
+        Of sums and products by their parts, of articulated letters by the bound of P.
+        """
+        match node:
+            case Sum() | Product():
+                parts = map(self._magnitude, node.children)
+                return reduce(np.add if isinstance(node, Sum) else np.matmul, parts)
+            case Scaled() if not isinstance(node.factor, Node):
+                return abs(float(node.factor)) * self._magnitude(node.children[-1])
+            case Transpose():
+                return self._magnitude(node.children[0]).mT
+            case Symbol() if node.record is op.P.record:
+                _, bound = articulated_of(self, family_of(node))
+                roots = np.sqrt(np.diagonal(bound, axis1=-2, axis2=-1).real)
+                return roots[..., :, None] * roots[..., None, :]
+            case Symbol() if node.record.articulated:
+                formula = family_of(node).formula(node)
+                if formula is not None:
+                    return self._magnitude(formula)
+        return np.abs(self.matrix(node))
+
+    def _by_block(self, operand: Node, function: BlockFunction, *beside: np.ndarray) -> np.ndarray:
+        """function(block, its name) on each diagonal block, zero elsewhere.
+
+        Args:
+            operand: what has the blocks.
+            function: of a block, its name, and the same block of what stands beside.
+            beside: matrices.
+        """
         source, target = operand.source, operand.target
         assert source is not None and target is not None
         matrix = self.matrix(operand)
@@ -255,7 +291,9 @@ class DenseMachine(MachineState):
         places = zip(self.slices(target), self.slices(source), strict=True)
         for name, (row, column) in zip(self._block_names(target), places, strict=True):
             block = matrix[..., row, column]
-            result[..., row, column] = function(block, f"`{operand}` at {target.name} {name!r}")
+            others = [x[..., row, column] for x in beside]
+            named = f"`{operand}` at {target.name} {name!r}"
+            result[..., row, column] = function(block, named, *others)
         return result
 
     def _block_names(self, space: Space) -> Sequence[str | int]:
@@ -266,9 +304,14 @@ class DenseMachine(MachineState):
         return range(len(self.sizes(space)))
 
 
-def _inverse(matrix: np.ndarray, what: str) -> np.ndarray:
-    """A^-1; SolveError where hardly a digit of it would be right."""
-    result = inverse_or_none(matrix)
+def _has_blocks(operand: Node) -> bool:
+    """Whether an operator is evaluated block by block."""
+    return operand.causality is Causality.MEMORYLESS and operand.target in (BODY, JOINT)
+
+
+def _inverse(matrix: np.ndarray, what: str, bound: np.ndarray | None = None) -> np.ndarray:
+    """A^-1; SolveError where hardly a digit of it would be right, beside what A was made of."""
+    result = inverse_or_none(matrix, bound)
     if result is None:
         raise SolveError(f"{what} is singular at this configuration")
     return result

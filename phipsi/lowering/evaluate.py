@@ -14,12 +14,27 @@ from phipsi.lowering.interpret import Run
 from phipsi.lowering.machine import Located, Machine, Values
 from phipsi.lowering.program import Program
 from phipsi.lowering.sides import points_of
-from phipsi.lowering.watch import Watch
+from phipsi.lowering.statements import find_careful
+from phipsi.lowering.watch import DoubtError, Watch
 from phipsi.model.configuration import columns
 
 
 def evaluate(program: Program, machine: Machine, inputs: Inputs) -> list[np.ndarray]:
-    """The values of all expressions, or SolveError where one has none."""
+    """The values of all expressions, or SolveError where one has none.
+
+    Where a pivot may vanish, a program that is careful says whether there are values.
+    """
+    if not program.has_doubts:
+        return _run(program, machine, inputs)
+    if machine.is_regular:
+        try:
+            return _run(program, machine, inputs)
+        except DoubtError:
+            pass
+    return _run(find_careful(program, plain=not inputs.model.has_mimics), machine, inputs)
+
+
+def _run(program: Program, machine: Machine, inputs: Inputs) -> list[np.ndarray]:
     results, emits = [], []
     for expression in inputs.expressions:
         shape = [_size(inputs, expression, target) for target in (True, False)]

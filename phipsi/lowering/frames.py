@@ -14,16 +14,16 @@ choose it by (spherical, free, custom) or prescribes it (planar, universal,
 Euler angles). Their children, and further children of any body, are reached
 by one more constant screw about z.
 
-Where two axes are so nearly parallel that their common normal is far away, the
-origins stay and a plain translation takes the place of the slides: a distant
-origin would cost digits.
+Where two axes are so nearly parallel that their common normal is far away, or
+where it is far away for so compact a body, the origins stay and a plain
+translation takes the place of the slides: a distant origin would cost digits.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -44,6 +44,7 @@ from phipsi.lowering.links import (
 )
 from phipsi.lowering.parameters import UNCHANGED, Changes
 from phipsi.lowering.rigid import Moments
+from phipsi.lowering.slides import bears_slide, beside_branches
 from phipsi.lowering.transforms import Factor, Shift, Turn, XScrew, ZScrew
 from phipsi.model import axes
 from phipsi.model import joints as kinds
@@ -87,6 +88,7 @@ def private_frames(model: Model, shifted: bool, changes: Changes = UNCHANGED) ->
         pairs.append(None if turns else _pair(z, joint.placement, line, slides))
         if p != WORLD and lines[p].frame is None and pairs[k] and first[p] == WORLD:
             first[p] = k
+    _hold_compact(model, lines, first, pairs)
     frames: list[_Frame] = []
     links = []
     for k, (p, joint, line) in enumerate(zip(parents, joints, lines, strict=True)):
@@ -111,6 +113,25 @@ def private_frames(model: Model, shifted: bool, changes: Changes = UNCHANGED) ->
         )
         links.append(_make(joint.kind, body, step))
     return tuple(links)
+
+
+def _hold_compact(
+    model: Model, lines: Sequence[_Line], first: Sequence[int], pairs: list[_Pair | None]
+) -> None:
+    """Let no origin slide further than what slides with it can bear."""
+    slides = {}  # of each body: the pair that places its origin, and how far from the link's
+    for k, (line, ahead) in enumerate(zip(lines, first, strict=True)):
+        outboard, own = None if ahead == WORLD else pairs[ahead], pairs[k]
+        if line.frame is None and outboard is not None and outboard.normal is not None:
+            slides[k] = ahead, outboard, outboard.foot
+        elif line.frame is None and own is not None and own.s:
+            slides[k] = k, own, own.joint_foot
+    if not any(pair.slides and slide for _, pair, slide in slides.values()):
+        return
+    beside = beside_branches(model, first)
+    for k, (at, pair, slide) in slides.items():
+        if pair.slides and not bears_slide(beside[k], lines[k].exit, slide):
+            pairs[at] = replace(pair, slides=False)
 
 
 def _changed(placement: Placement, changes: Changes, k: int) -> Placement:

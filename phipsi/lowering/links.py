@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from phipsi import spatial
 from phipsi.lowering import blocks
@@ -38,6 +38,7 @@ class Link(ABC):
         inertia: in the private frame.
         rotor: reflected inertia of the joint's motor; the int 0 where there is none.
         front: the constant factors of phi(p,k), parent side first.
+        fades: whether errors of what it carries fade at its joint; see `cancellation`.
     """
 
     parent: int
@@ -47,6 +48,7 @@ class Link(ABC):
     inertia: Inertia | Moments
     rotor: Scalar
     front: tuple[Factor, ...]
+    fades: bool = field(default=False, kw_only=True)
 
     @property
     def variant(self) -> Hashable:

@@ -66,6 +66,7 @@ from phipsi.lowering.program import (
     WORLD,
     Domain,
     Effect,
+    Guard,
     Shape,
     Slot,
     home_of,
@@ -76,6 +77,7 @@ from phipsi.lowering.structure import (
     UNIT_ENTRY,
     UNIT_VECTOR,
     balanced,
+    has_cancelled,
     is_memoryless,
     is_pointwise,
     is_positive,
@@ -104,6 +106,7 @@ class Lowering(Writer, ABC):
         kinds: of the free letters, what their body vectors are; see `covariance`.
         typed: of settled expressions, how the user typed them; for messages.
         covariant: whether the origins of frames may move.
+        guard: what pivots are held against.
         most_opened: terms of all sums together that are multiplied out from the left; None
             where every factor is applied as it stands.
     """
@@ -114,10 +117,11 @@ class Lowering(Writer, ABC):
         kinds: Mapping[Symbol, tuple[str, str]] | None = None,
         typed: Mapping[Node, Node] | None = None,
         covariant: bool = False,
+        guard: Guard = Guard.NUMBERS,
         most_opened: int | None = None,
     ):
         super().__init__()
-        self.covariant = covariant
+        self.covariant, self.guard = covariant, guard
         self.plain, self.kinds, self.typed = plain, kinds or {}, typed or {}
         self.most_opened, self._opened = most_opened, 0
         self._vectors: dict[Node, Slot] = {}
@@ -126,6 +130,10 @@ class Lowering(Writer, ABC):
     @abstractmethod
     def diagonal(self, operator: Node) -> Slot:
         """blockdiag(A) as a block of each body."""
+
+    @abstractmethod
+    def magnitude(self, node: Node) -> Slot:
+        """How large the entries of a block may have been before they cancelled."""
 
     @abstractmethod
     def assemble(self, operator: Node) -> Slot:
@@ -532,6 +540,10 @@ class Lowering(Writer, ABC):
             return self.emit("dense_inverse", (self.assemble(operand),), shape, options)
         if isinstance(operand, Symbol) and operand.record.steps.inverse is not None:
             return _made(operand, "inverse", self, operand)
+        if self.guard is not Guard.NOTHING and has_cancelled(operand):
+            reads = self.block(operand), self.magnitude(operand)
+            options = (is_positive(operand), self._as_typed(operand))
+            return self.emit("inverse_beside", reads, shape, options)
         step = "symmetric_inverse" if is_positive(operand) else "general_inverse"
         return self.emit(step, (self.block(operand),), shape, (self._as_typed(operand),))
 

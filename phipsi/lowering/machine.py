@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from phipsi.algebra.node import Symbol
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, SCALAR, Space
 from phipsi.lowering import blocks
+from phipsi.lowering.cancellation import weigh
 from phipsi.lowering.frames import private_frames
 from phipsi.lowering.inputs import PLACE, SPATIAL
 from phipsi.lowering.links import Link
@@ -99,7 +100,12 @@ class Machine(Places):
     @cached_property
     def links(self) -> tuple[Link, ...]:
         """The bodies in private frames, made when they are first asked for."""
-        return _links(self.model, self.shifted)
+        return _known_of(self.model, self.shifted)[0]
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether no pivot of the mass operator can vanish, in any state."""
+        return not self.parameters.move_frames and _known_of(self.model, self.shifted)[1]
 
     def with_values(self, values: Mapping[str, Sequence[Scalar]]) -> Machine:
         """The machine with scalars in place of its parameters: of each the entries, row by row.
@@ -115,7 +121,9 @@ class Machine(Places):
             gravity: Any = changes.gravity
             machine.model = replace(self.model, gravity=gravity)
         if self.parameters.move_frames:
-            machine.links = private_frames(self.model, self.shifted, changes)
+            changed = private_frames(self.model, self.shifted, changes)
+            pairs = zip(changed, self.links, strict=True)
+            machine.links = tuple(replace(x, fades=nominal.fades) for x, nominal in pairs)
         return machine
 
     def seats(self, points: dict[tuple, Located], watch: Callable | None) -> list[Seat]:
@@ -197,12 +205,13 @@ def to_link(seat: Seat, space: Space, kind: str, block: Block) -> Block:
     return move(block)
 
 
-_known: WeakKeyDictionary[Model, dict[bool, tuple[Link, ...]]] = WeakKeyDictionary()
+Known = tuple[tuple[Link, ...], bool]  # bodies in private frames, and whether D never vanishes
+_known: WeakKeyDictionary[Model, dict[bool, Known]] = WeakKeyDictionary()
 
 
-def _links(model: Model, shifted: bool) -> tuple[Link, ...]:
-    """The bodies of a machine in private frames, found once for all functions of it."""
+def _known_of(model: Model, shifted: bool) -> Known:
+    """What is found once for all functions of a machine."""
     known = _known.setdefault(model, {})
     if shifted not in known:
-        known[shifted] = private_frames(model, shifted)
+        known[shifted] = weigh(model, private_frames(model, shifted))
     return known[shifted]

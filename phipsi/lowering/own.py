@@ -16,6 +16,7 @@ from phipsi.algebra.own import MachineLetter
 from phipsi.algebra.spaces import BODY, JOINT, SCALAR, Space
 from phipsi.errors import InputError
 from phipsi.lowering.program import Program
+from phipsi.masks import refuse_masked
 from phipsi.model.configuration import joint_coordinates
 from phipsi.model.model import Body, Joint, Model
 from phipsi.scalars import Scalar
@@ -109,6 +110,7 @@ def _constant(letter: MachineLetter, body: Body, joint: Joint) -> np.ndarray:
     """A block as an array, looked at."""
     found, (rows, columns) = _asked(letter, body, joint), _shape(letter, body, joint)
     name, expected = _block_name(letter, body, joint), _text(letter, (rows, columns))
+    refuse_masked(name, found)
     try:
         block = np.array(found, float)
     except (TypeError, ValueError):

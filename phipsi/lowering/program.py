@@ -154,6 +154,14 @@ class Slot:
         return f"{self.name}_{self.number}"
 
 
+class Guard(Enum):
+    """What a program holds pivots against: whether D is zero but for roundoff."""
+
+    NOTHING = "nothing"  # it is read, not run
+    NUMBERS = "numbers"  # of the mass operator, P and numbers of the machine, which cost nothing
+    ORIGINS = "origins"  # all that P was made of
+
+
 class At(Enum):
     """Where an argument is read, seen from the body where the statement runs."""
 
@@ -266,6 +274,7 @@ class Program:
     shifted: bool  # whether private frames may move their origins
     origins: Mapping[Slot, Origin] = field(default_factory=dict, compare=False, repr=False)
     expressions: tuple[Node, ...] = ()  # that it was lowered from
+    guard: Guard = Guard.NUMBERS
 
     def points_of(self, letter: Symbol, points: Mapping[tuple, P]) -> Mapping[tuple, P]:
         """Of several lists of points, those that a free letter is at: its neighbours tell."""
@@ -283,6 +292,13 @@ class Program:
         for loop in self.loops:
             yield from loop.before
             yield from loop.statements
+
+    @property
+    def has_doubts(self) -> bool:
+        """Whether a pivot that is small beside numbers has to be looked at more closely."""
+        return self.guard is Guard.NUMBERS and any(
+            x.step == "pivot_factor" for x in self.statements()
+        )
 
     @property
     def sweeps(self) -> int:

@@ -9,16 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from phipsi.algebra import operators as op
-from phipsi.algebra.families import Family, family_of
-from phipsi.algebra.node import Identity, Node, Sum, Symbol, Transpose, scale
+from phipsi.algebra.families import MASS, Family, family_of
+from phipsi.algebra.node import (
+    Identity,
+    Node,
+    Product,
+    Scaled,
+    Sum,
+    Symbol,
+    Transpose,
+    scale,
+)
 from phipsi.algebra.rewriting.normal import joined, number_and_factors
 from phipsi.algebra.spaces import BODY, JOINT
 from phipsi.algebra.stars import starred
 from phipsi.lowering.lower import SPATIAL, SQUARE, Lowering
 from phipsi.lowering.origins import upsilon_of
-from phipsi.lowering.program import FRAME, At, Read, Shape, Slot
+from phipsi.lowering.program import FRAME, At, Guard, Read, Shape, Slot
 from phipsi.lowering.settle import settle
 from phipsi.lowering.structure import (
     AXIS,
@@ -28,13 +38,19 @@ from phipsi.lowering.structure import (
     is_positive,
     is_symmetric,
 )
+from phipsi.lowering.writer import block_shape
 
 RIGID = Shape(10)  # mass, first moment, rotational inertia
 INBOARD = Shape("inboard", BODY)  # from a body to its parent
 
 
 class RecursionLowering(Lowering):
-    """Lowering that knows what every body has, and quantities that are recursions themselves."""
+    """Lowering that knows what every body has, and quantities that are recursions themselves.
+
+    Pivots are held against what P was made of, which takes as long as P itself. Those of the
+    mass operator are held against P and numbers of the machine first, which costs nothing; what is
+    in doubt then is run again by a program that holds them against all of it, too: see `Guard`.
+    """
 
     # -- what every body has -----------------------------------------------------------
 
@@ -216,14 +232,58 @@ class RecursionLowering(Lowering):
         self.note_origin(D, family.letter(op.D), first=True)
         return D
 
+    def bound(self, family: Family) -> Slot:
+        """N = t(P) + blockdiag(E tau_bar N tau_bar* E*), tip_to_base: see `lowering.pivots`."""
+        N, is_new = self.promise(("bound", family), "bound", SQUARE)
+        if is_new:
+            L_star, rotors = self.hinge(family)
+            own = self.emit("bound_entries", (self.articulated(family),), SQUARE)
+            reads = self.gain(family), L_star, rotors, N, own
+            carried = self.carry(family.E, self.emit("pass_bound", reads, SQUARE), family.E)
+            made = self.emit("add_blocks", (carried, own), SQUARE, (True,), name="bound")
+            N = self.define(N, made)
+        return N
+
+    def magnitude(self, node: Node) -> Slot:
+        """How large the entries of a block may have been before they cancelled.
+
+        Of sums and products by their parts, of articulated letters by the bound of P.
+        """
+        shape = replace(block_shape(node), symmetric=False)
+        match node:
+            case Sum():
+                parts = [self.magnitude(x) for x in node.children]
+                return reduce(lambda x, y: self.emit("add_blocks", (x, y), shape, (False,)), parts)
+            case Scaled() if not isinstance(node.factor, Node):
+                part = self.magnitude(node.children[-1])
+                return self.emit("scale_block", (part,), shape, (abs(float(node.factor)),))
+            case Product():
+                first, *others = node.factors
+                rest = self.magnitude(joined(1, others))
+                return self.emit("compose", (self.magnitude(first), rest), shape)
+            case Transpose():
+                return self.emit("transpose", (self.magnitude(node.children[0]),), shape)
+            case Symbol() if node.record is op.P.record:
+                return self.emit("bound_between", (self.bound(self.family_of(node)),), shape)
+            case Symbol() if node.record.articulated:
+                formula = self.family_of(node).formula(node)
+                if formula is not None:
+                    return self.magnitude(formula)
+        return self.emit("magnitudes", (self.block(node),), shape)
+
     def pivot_factor(self, family: Family) -> Slot | None:
-        """The LDL' factor of D, watched; None where D may have any sign: of a user's W and N."""
+        """The LDL' factor of D, watched; None where D may have any sign: of a user's W and N.
+
+        What is small in the mass operator is looked at again: see `RecursionLowering`.
+        """
         if not all(is_positive(x) for x in (family.W, family.N) if x is not None):
             return None
-        D, P = self.pivot(family), self.articulated(family)
-        L_star, _ = self.hinge(family)
+        D, (L_star, _) = self.pivot(family), self.hinge(family)
         shape = replace(D.shape, symmetric=False)
-        return self.emit("pivot_factor", (D, P, L_star), shape, name="F")
+        if self.guard is Guard.NOTHING or (family == MASS and self.guard is Guard.NUMBERS):
+            reads = D, self.articulated(family), L_star
+            return self.emit("pivot_factor", reads, shape, name="F")
+        return self.emit("pivot_factor_beside", (D, self.bound(family), L_star), shape, name="F")
 
     def pivot_inverse(self, family: Family) -> Slot:
         """D^-1."""
@@ -233,7 +293,10 @@ class RecursionLowering(Lowering):
         space = family.L.target
         assert space is not None
         letter = Symbol("D", space, space)  # for the message
-        return self.emit("general_inverse", (D,), D.shape, (letter,), name="D^-1")
+        if self.guard is Guard.NOTHING:
+            return self.emit("general_inverse", (D,), D.shape, (letter,), name="D^-1")
+        reads = D, self.bound(family), self.hinge(family)[0]
+        return self.emit("pivot_inverse_beside", reads, D.shape, (letter,), name="D^-1")
 
     def pivot_solve(self, family: Family, x: Slot) -> Slot:
         """D^-1 x."""

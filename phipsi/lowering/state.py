@@ -16,7 +16,7 @@ from phipsi import spatial
 from phipsi.algebra.spaces import BODY, POINTS, SCALAR, Space
 from phipsi.errors import SolveError
 from phipsi.lowering.inputs import SPATIAL, Inputs, joint_axis
-from phipsi.lowering.pivots import moved_inertia, vanishes, vanishing_pivot
+from phipsi.lowering.pivots import bound_entries, is_roundoff, vanishing_pivot
 from phipsi.model.configuration import joint_coordinates, joint_speeds
 from phipsi.model.tree import WORLD
 from phipsi.scalars import Scalar
@@ -119,12 +119,20 @@ class MachineState:
         """The joint that a letter belongs to, and which of its speeds."""
         return joint_axis(self.model, *joint_and_axis)
 
-    def check_pivot(self, k: int, D: Matrix, R: Matrix) -> None:
-        """SolveError that names joint k where D(k) vanishes beside the composite inertia R(k)."""
-        joint = self.model.joints[k]
-        size = joint.reflected_inertia + moved_inertia(R, self.kinematics.H_star[k])
-        if vanishes(D.real, size):
-            raise SolveError(vanishing_pivot(joint))
+    def bound_entries(self, P: Matrix) -> Matrix:
+        """t(P): how large its entries may have been."""
+        return bound_entries(P)
+
+    def check_pivot(self, k: int, D: Matrix, bound: Matrix) -> None:
+        """SolveError that names joint k where D(k) may be zero but for roundoff.
+
+        Args:
+            k: which joint.
+            D, bound: its pivot, and H N H*.
+        """
+        size = np.diagonal(bound, axis1=-2, axis2=-1).real
+        if np.any(is_roundoff(D.real, size)):
+            raise SolveError(vanishing_pivot(self.model.joints[k]))
 
     # -- blocks ------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from phipsi.algebra.own import letter
 from phipsi.algebra.rewriting.normal import number_and_factors, taken_apart
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, SCALAR, Causality, Space
 from phipsi.algebra.stars import starred
+from phipsi.algebra.walk import walk
 from phipsi.lowering.program import Domain, Shape, Slot
 
 if TYPE_CHECKING:
@@ -281,6 +282,15 @@ def is_positive(node: Node) -> bool:
             return is_symmetric(node) and (not odd or is_positive(node.factors[middle]))
         case _:
             return False
+
+
+def has_cancelled(node: Node) -> bool:
+    """Whether little may be left of what a block is made of: of a difference, of P."""
+    return any(
+        (isinstance(x, Sum) and not is_positive(x))
+        or (isinstance(x, Symbol) and x.record.articulated)
+        for x in walk(node)
+    )
 
 
 def balanced(factors: Sequence[Node]) -> int:

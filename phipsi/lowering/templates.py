@@ -215,7 +215,7 @@ class Layout:
 
     Args:
         program: the loops.
-        real: what the code will compute with, "double" or "float".
+        tells: whether bodies tell their parents how large what they carry is; see `cancellation`.
         reuses: whether what does not outlive its loop shares its places with others.
 
     Attributes:
@@ -223,11 +223,11 @@ class Layout:
         kept: how many numbers of them outlive their loop.
         size: how many numbers they take.
         pushed: slots that children add to.
-        told: where children add what single precision may have lost; see `cancellation`.
+        told: where children add what they tell.
     """
 
-    def __init__(self, program: Program, real: str = "double", reuses: bool = True):
-        self.program = program
+    def __init__(self, program: Program, tells: bool = False, reuses: bool = True):
+        self.program, self.tells = program, tells
         self.life = lifetimes(program.loops)
         self.shared: dict[Slot, int] = {}
         self.pushed = {
@@ -245,7 +245,7 @@ class Layout:
             passed = [x for x in dict.fromkeys(made) if x is not None and x not in self.shared]
             self.size = max(self.size, self._place(start, passed))
         self.told = self.size
-        if real == "float" and any(map(has_pivots, program.loops)):
+        if tells and any(map(has_pivots, program.loops)):
             self.size += 2
 
     def _place(self, start: int, slots: Iterable[Slot]) -> int:

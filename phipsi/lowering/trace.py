@@ -18,11 +18,11 @@ from phipsi.algebra.spaces import SCALAR, is_dense
 from phipsi.errors import BackendError
 from phipsi.graph.graph import Graph, Node
 from phipsi.lowering import blocks, rigid
-from phipsi.lowering.blocks import is_zero, minus, plus, times
+from phipsi.lowering.blocks import minus, plus, times
 from phipsi.lowering.cancellation import Cancellation, Remembered
 from phipsi.lowering.interpret import Run
 from phipsi.lowering.machine import Located, Machine, Values
-from phipsi.lowering.pivots import PIVOT
+from phipsi.lowering.pivots import DOUBT, SHARE, moved_sizes
 from phipsi.lowering.program import Program
 from phipsi.lowering.seat import Seat
 from phipsi.lowering.watch import SINGULAR
@@ -33,7 +33,8 @@ from phipsi.scalars import Scalar, less, sqrt
 
 LARGEST = 60_000  # nodes of a graph that is unrolled; about two thirds of them are live
 LEAST = 20  # nodes of one body, at the least
-ALERT = 1e3 * PIVOT  # a pivot below this makes Watch look: eigenvalues may be smaller than pivots
+ALERT = 1e-11  # a pivot below this makes Watch look: eigenvalues may be smaller than pivots
+WEAKER = 32.0  # times an eigenvalue: what the smallest pivot of a small block may be, about
 DENSE_ALERT = 1e-10  # likewise of a matrix of the whole machine
 SYMMETRY = 1e-10  # of a matrix that has a root, relative to its trace; Watch allows ten times more
 
@@ -43,8 +44,9 @@ class Limits:
     """Where checks of numbers of one kind fail, all relative.
 
     Args:
-        pivot: of a joint of one coordinate, beside the inertia that it moves.
-        alert: of a joint of several, or of a block.
+        pivot: of a joint, beside the inertia that it moves, and what that was made of.
+        share: likewise, beside what P was made of.
+        alert: of a block.
         dense: of a matrix of the whole machine.
         singular: |A^-1| |A|.
         symmetry: of a matrix that has a root.
@@ -52,6 +54,7 @@ class Limits:
     """
 
     pivot: float
+    share: float
     alert: float
     dense: float
     singular: float
@@ -67,8 +70,8 @@ SMALL = 12  # rows of a positive matrix of which floats have the inverse looked 
 # Quaternions that were rounded to floats are found to be off by less than 0.5e-6; what passes is
 # accepted in doubles: rounding adds less than 0.3e-6.
 LIMITS = {
-    "double": Limits(PIVOT, ALERT, DENSE_ALERT, SINGULAR, SYMMETRY, QUATERNION_TOLERANCE),
-    "float": Limits(1e-5, 1e-4, 1e-3, 3e3, 1e-5, 0.7 * QUATERNION_TOLERANCE),
+    "double": Limits(DOUBT, SHARE, ALERT, DENSE_ALERT, SINGULAR, SYMMETRY, QUATERNION_TOLERANCE),
+    "float": Limits(1e-5, 1e-5, 1e-4, 1e-3, 3e3, 1e-5, 0.7 * QUATERNION_TOLERANCE),
 }
 
 
@@ -80,11 +83,25 @@ class Trace:
         graph: all nodes.
         outputs: of each output its entries, row by row.
         checks: what must be true.
+        divisors: those of them that guard what divides.
     """
 
     graph: Graph
     outputs: tuple[tuple[Node, ...], ...]
     checks: tuple[Node, ...]
+    divisors: tuple[Node, ...] = ()
+
+    def without_garbage(self) -> Trace:
+        """The same where nobody looks at checks: what has no value is infinite, or NaN."""
+        if not self.divisors:
+            return self
+        graph = self.graph
+        are_sound = reduce(lambda x, y: graph.where(y, x, 0.0), self.divisors, graph.one)
+        share = 1.0 / are_sound
+        outputs = tuple(
+            tuple(x if x is graph.zero else x * share for x in entries) for entries in self.outputs
+        )
+        return Trace(graph, outputs, self.checks, self.divisors)
 
 
 class Checks:
@@ -95,16 +112,21 @@ class Checks:
         real: what the code will compute with, "double" or "float".
 
     Attributes:
-        cancellation: what bodies tell their parents, in single precision.
+        found, divisors: what must hold; of it, what guards divisions.
+        cancellation: what bodies tell their parents, where numbers of the machine do not.
     """
 
     def __init__(self, graph: Graph, real: str = "double"):
         self.graph, self.real, self.limits = graph, real, LIMITS[real]
         self.cancellation: Cancellation | None = None
         self.found: dict[Node, None] = {}
+        self.divisors: dict[Node, None] = {}
 
     def __call__(self, what: str, *arguments: Any) -> None:
+        """What is about to divide."""
+        known = len(self.found)
         getattr(self, f"_{what}")(*arguments)
+        self.divisors |= dict.fromkeys(list(self.found)[known:])
 
     def hold(self, *conditions: Any) -> None:
         """Conditions that must hold; those known to hold need no check."""
@@ -116,32 +138,53 @@ class Checks:
     def _pivot(self, seat: Seat, D: Sequence, P: Sequence, L_star: Sequence) -> None:
         """D_i of D = L D_i L* beside the inertia that the joint moves.
 
-        In place of the largest entries of P stand its traces, which are no
-        smaller: P is positive. In single precision, what P came from counts as well.
+        What P came from counts as well, in single precision, and where D may vanish.
         """
-        half: Sequence = [plus(plus(P[i][i], P[i + 1][i + 1]), P[i + 2][i + 2]) for i in (0, 3)]
+        told = (0, 0) if self.cancellation is None else self.cancellation.received(seat)
+        sizes, factor = moved_sizes(P, told, L_star), blocks.factored(D)
+        self._hold_pivots(D, factor, sizes, self.limits.pivot, self.limits.pivot)
         if self.cancellation is not None:
-            half = list(map(plus, half, self.cancellation.received(seat)))
-        factor = blocks.factored(D)
-        sizes: list[Scalar] = []
-        for i, inverse in enumerate(row[i] for i, row in enumerate(factor)):
-            h = [row[i] for row in L_star]
-            squares = [blocks.dot(x, x) for x in (h[:3], h[3:])]
-            size = plus(times(squares[0], half[0]), times(squares[1], half[1]))
-            if not any(map(is_zero, squares)):
-                size = times(2.0, size)  # the quarters across count as well
-            sizes.append(size)
-            if len(factor) == 1:
-                self.hold(_less(times(self.limits.pivot, size), D[0][0]))
-            else:
-                share = times(times(self.limits.alert, size), inverse)
-                self.hold(_less(0.0, inverse), _less(share, 1.0))
-        if self.cancellation is not None:
-            self.cancellation.relieved(seat, half, sizes, P, L_star, factor)
+            self.cancellation.relieved(seat, sizes, P, L_star, factor)
 
-    def _inverse(self, operand: Any, k: int, A: Sequence, invert: Callable) -> None:
-        """|A^-1| |A|, entry by entry."""
-        sizes = [[_size(x) for x in row] for row in A]
+    def _pivot_beside(self, seat: Seat, D: Sequence, bound: Sequence, L_star: Sequence) -> None:
+        """D_i of D = L D_i L* beside what P was made of; eigenvalues may be smaller than D_i."""
+        along = blocks.congruence_transposed(L_star, bound)
+        sizes = [row[i] for i, row in enumerate(along)]
+        share = self.limits.share
+        self._hold_pivots(D, blocks.factored(D), sizes, 2.0 * share, WEAKER * share)
+
+    def _hold_pivots(
+        self, D: Sequence, factor: Sequence, sizes: Sequence[Scalar], one: float, many: float
+    ) -> None:
+        """D_i of D = L D_i L*, beside the size of each, if D is one number, or else."""
+        if len(D) == 1:
+            self.hold(_less(times(one, sizes[0]), D[0][0]))
+            return
+        for i, size in enumerate(sizes):
+            inverse = factor[i][i]
+            self.hold(_less(0.0, inverse), _less(times(times(many, size), inverse), 1.0))
+
+    def _pivot_inverse_beside(
+        self, seat: Seat, operand: Any, D: Sequence, bound: Sequence, L_star: Sequence
+    ) -> None:
+        """D^-1 of any sign, beside what P was made of."""
+        along = blocks.congruence_transposed(L_star, bound)
+        roots = [sqrt(row[i]) for i, row in enumerate(along)]
+        for root, row in zip(roots, blocks.general_inverse(D), strict=True):
+            total = blocks.dot([_size(x) for x in row], roots)
+            share = times(2.0 * len(D) * self.limits.share, times(root, total))
+            self.hold(_less(share, 1.0))
+
+    def _inverse(
+        self,
+        operand: Any,
+        k: int,
+        A: Sequence,
+        invert: Callable,
+        bound: Sequence | None = None,
+    ) -> None:
+        """|A^-1| |A|, entry by entry, or beside what A was made of."""
+        sizes = [[_size(x) for x in row] for row in A] if bound is None else bound
         for row in invert(A):
             products = blocks.apply_transposed(sizes, [_size(x) for x in row])
             self.hold(*(_less(x, self.limits.singular) for x in products))
@@ -235,13 +278,14 @@ def trace(
         checks.hold(_less(condition.value, condition.bound))
     if real == "float":
         check_scale(machine.model)
-        checks.cancellation = Remembered(values.q)
+    if real == "float" or not machine.is_regular:
+        checks.cancellation = Remembered(values.q, fades=real == "float")
     Run(program, machine, values, [_adder(x) for x in taken], checks).run()
     outputs = []
     for found, (rows, columns) in zip(taken, shapes, strict=True):
         places = ((i, j) for i in range(rows) for j in range(columns))
         outputs.append(tuple(graph.node(found.get(place, 0)) for place in places))
-    return Trace(graph, tuple(outputs), tuple(checks.found))
+    return Trace(graph, tuple(outputs), tuple(checks.found), tuple(checks.divisors))
 
 
 def check_scale(model: Model) -> None:

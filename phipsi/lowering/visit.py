@@ -124,8 +124,10 @@ class Visit(Recorder):
             else:
                 given[letter] = _Blocks(self, letter)
         self.values = Values(ins[0], ins[1], given, located)  # type: ignore[arg-type]
-        if real == "float":
-            self.checks.cancellation = self._cancellation = Recorded(ins[0], self._told)
+        if layout.tells:
+            self.checks.cancellation = self._cancellation = Recorded(
+                ins[0], real == "float", self._told
+            )
         self._by_columns = {
             read.slot
             for statement in program.statements()

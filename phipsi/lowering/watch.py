@@ -16,12 +16,25 @@ from phipsi.algebra.node import Node
 from phipsi.algebra.spaces import BODY, COORDINATES, JOINT
 from phipsi.errors import SolveError
 from phipsi.lowering import blocks
-from phipsi.lowering.pivots import PIVOT, vanishing_pivot
+from phipsi.lowering.pivots import (
+    DOUBT,
+    is_beyond_roundoff,
+    is_roundoff,
+    moved_sizes,
+    vanishing_pivot,
+)
 from phipsi.lowering.seat import Seat
 from phipsi.model.model import Model
 from phipsi.scalars import Scalar
 
 SINGULAR = 1e14  # of |A^-1| |A|: hardly a digit of the inverse is left then
+
+
+class DoubtError(Exception):
+    """A pivot is so small that only a program that is careful can tell what it is.
+
+    It is heard by what runs programs, and reaches nobody else.
+    """
 
 
 class Watch:
@@ -34,26 +47,29 @@ class Watch:
         getattr(self, f"_{what}")(*arguments)
 
     def _pivot(self, seat: Seat, D: Sequence, P: Sequence, L_star: Sequence) -> None:
-        """D of a joint beside the inertia that it moves."""
-        if len(D) == 1 and type(L_star[2][0]) is int:  # the common case, quickly
-            half = slice(0, 3) if L_star[2][0] == 1 else slice(3, 6)
-            size = _largest([x for row in P[half] for x in row[half]])
-            if np.all(np.real(D[0][0]) > PIVOT * size):
-                return
-            raise SolveError(vanishing_pivot(seat.joint))
-        matrix, inertia = _array(D), np.abs(_array(P))
-        N = inertia.reshape(*inertia.shape[:-2], 2, 3, 2, 3).max(axis=(-3, -1))
-        h = np.abs(_array(L_star))
-        h = h.reshape(*h.shape[:-2], 2, 3, h.shape[-1]).max(axis=-2)
-        size = np.sum(h * (N @ h), axis=-2)
-        unit = np.sqrt(np.where(size > 0.0, size, 1.0))
-        scaled = np.real(matrix) / unit[..., :, None] / unit[..., None, :]
-        if not np.all(np.isfinite(scaled)) or np.any(np.linalg.eigvalsh(scaled)[..., 0] <= PIVOT):
+        """D of a joint beside the inertia that it moves, and all that is outboard of it."""
+        sizes = moved_sizes(P, (0, 0), L_star)
+        if np.any(is_roundoff(np.real(_array(D)), np.real(_array([sizes]))[..., 0, :], DOUBT)):
+            raise DoubtError
+
+    def _pivot_beside(self, seat: Seat, D: Sequence, bound: Sequence, L_star: Sequence) -> None:
+        """D of a joint beside what P was made of."""
+        if np.any(is_roundoff(np.real(_array(D)), _along(L_star, bound))):
             raise SolveError(vanishing_pivot(seat.joint))
 
-    def _inverse(self, operand: Node, k: int, A: Sequence, invert: Any) -> None:
+    def _pivot_inverse_beside(
+        self, seat: Seat, operand: Node, D: Sequence, bound: Sequence, L_star: Sequence
+    ) -> None:
+        """D^-1 of any sign, beside what P was made of."""
+        inverse = inverse_or_none(_array(D))
+        if inverse is None or not np.all(is_beyond_roundoff(inverse, _along(L_star, bound))):
+            raise SolveError(f"{self._block(operand, seat.k)} is singular at this configuration")
+
+    def _inverse(
+        self, operand: Node, k: int, A: Sequence, invert: Any, bound: Sequence | None = None
+    ) -> None:
         """A block of which hardly a digit of the inverse would be right."""
-        if inverse_or_none(_array(A)) is None:
+        if inverse_or_none(_array(A), None if bound is None else _array(bound)) is None:
             raise SolveError(f"{self._block(operand, k)} is singular at this configuration")
 
     def _root(self, operand: Node, k: int, W: Sequence) -> None:
@@ -91,25 +107,28 @@ class Watch:
         )
 
 
-def inverse_or_none(matrix: np.ndarray) -> np.ndarray | None:
+def inverse_or_none(matrix: np.ndarray, bound: np.ndarray | None = None) -> np.ndarray | None:
     """A^-1, or None where hardly a digit of it would be right.
 
     Componentwise, so that the units of rows and columns do not matter.
+
+    Args:
+        matrix: A.
+        bound: how large its entries were before they cancelled; None where they did not.
     """
     try:
         inverse = np.linalg.inv(matrix)
     except np.linalg.LinAlgError:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        regular = np.all(np.abs(inverse) @ np.abs(matrix) < SINGULAR)
-    return inverse if regular else None
+        size = np.abs(inverse) @ np.abs(matrix if bound is None else bound)
+    return inverse if np.all(size < SINGULAR) else None
 
 
-def _largest(entries: Sequence[Scalar]) -> Any:
-    size: Any = 0.0
-    for x in entries:
-        size = np.maximum(size, np.abs(x))
-    return size
+def _along(L_star: Sequence, bound: Sequence) -> np.ndarray:
+    """The diagonal of L N L*: how large D counts, for each speed."""
+    sizes = blocks.congruence_transposed(L_star, bound)
+    return np.real(np.diagonal(_array(sizes), axis1=-2, axis2=-1))
 
 
 def _array(rows: Sequence[Sequence[Scalar]]) -> np.ndarray:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from phipsi import spatial
 from phipsi.errors import ModelError, name_choices
 from phipsi.model.closure import Anchor, Closure, Coupling
 from phipsi.model.configuration import QUATERNION_TOLERANCE
@@ -18,6 +19,7 @@ from phipsi.model.model import Body, Frame, Joint, Keyframe, Mimic, Model
 from phipsi.model.parts import Parts
 from phipsi.model.report import Remark, Report
 from phipsi.model.tree import WORLD, WORLD_NAME, depth_first
+from phipsi.scalars import HUGE
 
 Home = tuple[int, Placement]  # the moving body (or the world) that carries a frame, and where
 
@@ -53,11 +55,13 @@ def assemble(parts: Parts) -> Model:
         for link, (parent, _), inertia in zip(moving, places, inertias[1:], strict=True)
     )
     joints = _joints(moving, places, _find_leaders(parts, moving))
+    _check_reflected(parts, bodies, joints)
     closures = list(_placed_closures(parts, homes))
     rigid = [each for each in closures if each.first.body == each.second.body]
     remarks = (
         *parts.remarks,
         *_idle_remarks(parts, bodies, joints),
+        *_singular_remarks(parts, bodies, joints),
         *_rigid_remarks(parts, rigid),
     )
     return Model(
@@ -183,7 +187,13 @@ def _find_leaders(parts: Parts, moving: Sequence[Link]) -> dict[str, Mimic]:
                 raise parts.refusal(link.name, "mimic", text)
         for name, (source, ratio, offset) in reversed(tied.items()):
             lead = found.get(source) or Mimic(number_of[source], 1.0)
-            found[name] = Mimic(lead.source, ratio * lead.ratio, ratio * lead.offset + offset)
+            tie = Mimic(lead.source, ratio * lead.ratio, ratio * lead.offset + offset)
+            if max(abs(tie.ratio), abs(tie.offset)) > HUGE:
+                text = f"joint {name!r} follows {moving[lead.source].joint_name!r} by joints "
+                text += f"between, in all by the ratio {tie.ratio:g} and the offset "
+                text += f"{tie.offset:g}; expected numbers up to {HUGE:g}"
+                raise parts.refusal(parts.joints[name], "mimic", text)
+            found[name] = tie
     return found
 
 
@@ -237,6 +247,27 @@ def _joints(
     return tuple(joints)
 
 
+def _check_reflected(parts: Parts, bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
+    """ModelError where what a mimic joint moves is, as its leader feels it, beyond all sense."""
+    if all(joint.mimic is None for joint in joints):
+        return
+    moved = [body.inertia for body in bodies]  # with all that it carries, joints neutral
+    for k in range(len(bodies) - 1, -1, -1):
+        if bodies[k].parent != WORLD:
+            there = moved[k].moved(joints[k].placement)
+            moved[bodies[k].parent] = moved[bodies[k].parent].plus(there)
+    for body, joint, inertia in zip(bodies, joints, moved, strict=True):
+        if joint.mimic is not None:
+            ratio, turning = joint.mimic.ratio, sum(inertia.rotational[i][i] for i in range(3))
+            lever = inertia.mass * (1.0 + sum(x * x for x in inertia.com))
+            felt = ratio * ratio * (turning + lever + joint.reflected_inertia)
+            if not felt <= HUGE:
+                text = f"joint {joint.name!r} follows {joints[joint.mimic.source].name!r} by the "
+                text += f"ratio {ratio:g}, so that what it moves is felt there as {felt:g} kg or "
+                text += f"kg m^2; expected no more than {HUGE:g}"
+                raise parts.refusal(body.name, "mimic", text)
+
+
 # -- what is odd about it --------------------------------------------------------------
 
 
@@ -267,6 +298,32 @@ def _rigid_remarks(parts: Parts, closures: Sequence[Closure]) -> list[Remark]:
         place = parts.where(each.name, "closure")
         found.append(Remark("refused", f"closure {each.name!r}: {fault}; it is left out", place))
     return found
+
+
+def _singular_remarks(
+    parts: Parts, bodies: Sequence[Body], joints: Sequence[Joint]
+) -> list[Remark]:
+    """A line for each body from which on joints have more freedoms than masses have there.
+
+    Of the mass matrix of what is outboard, the rank is at most that of the inertias in it. A
+    motor, or a joint that leads others, may make up for it. Other machines may be singular, too.
+    """
+    leads = {joint.mimic.source for joint in joints if joint.mimic is not None}
+    moved, found = [[0, 0] for _ in bodies], []  # freedoms of joints and of masses
+    for k in range(len(bodies) - 1, -1, -1):
+        body, joint, own = bodies[k], joints[k], moved[k]
+        if joint.mimic is None and k not in leads and not joint.rotor_inertia:
+            own[0] += joint.kind.nv
+        own[1] += 3 * (body.inertia.mass > 0.0) + 3 * (body.inertia.rotational != spatial.ZERO33)
+        if own[0] > own[1] > 0:
+            text = f"joint {joint.name!r}: with those outboard of it it has {own[0]} freedoms, of "
+            text += f"which the masses there feel {own[1]} at most, so forward dynamics is singular"
+            found.append(Remark("implausible", text, parts.where(joint.name, "joint")))
+            own[0] = 0  # told; what is inboard moves the same masses
+        if body.parent != WORLD:
+            outer = moved[body.parent]
+            outer[0], outer[1] = outer[0] + own[0], outer[1] + own[1]
+    return found[::-1]
 
 
 def _find_idle(bodies: Sequence[Body], joints: Sequence[Joint]) -> Iterator[int]:

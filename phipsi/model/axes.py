@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from phipsi import spatial
+from phipsi.masks import holds_masked
 from phipsi.spatial import ZERO3, Matrix, Vector
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -14,7 +15,8 @@ X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 def make_unit(kind: object, field: str) -> None:
     """Store an axis as a tuple of length one; leave an impossible one for `problem`."""
     axis = getattr(kind, field)
-    if isinstance(axis, (str, bytes)):  # "123" is no axis, though its letters are numbers
+    # "123" is no axis, though its letters are numbers
+    if isinstance(axis, (str, bytes)) or holds_masked((axis,)):
         return
     try:
         axis = tuple(float(x) for x in axis)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from numpy.typing import ArrayLike
 
+from phipsi.cleaning import refuse_unwritable
 from phipsi.errors import ModelError
 from phipsi.model.assemble import assemble
 from phipsi.model.geometry import Shape, Visual
@@ -67,6 +68,9 @@ class ModelBuilder:
         *,
         where: Where = nowhere,
     ):
+        if not isinstance(name, str):
+            raise ModelError(f"a machine needs a name, got {name!r}")
+        refuse_unwritable("machine", name, ModelError)
         self._parts = Parts(name, vector3(f"{name!r}: gravity", gravity), strict, where)
 
     @property
@@ -405,6 +409,7 @@ class ModelBuilder:
         parts = self._parts
         if not isinstance(name, str) or not name:
             raise ModelError(f"a body or frame needs a name, got {name!r}")
+        refuse_unwritable(what, name, ModelError)
         if name == WORLD_NAME or name in parts.links or name in parts.frames:
             text = f"the name {name!r} is taken in {self.name!r}; give another one"
             raise parts.refusal(name, "body", text, what)
@@ -413,6 +418,7 @@ class ModelBuilder:
         taken = self._parts.joints
         if not isinstance(name, str) or not name:
             raise ModelError(f"joint_name is {name!r}; expected a text")
+        refuse_unwritable("joint_name", name, ModelError)
         if name in taken:
             raise ModelError(
                 f"the joint name {name!r} is taken by body {taken[name]!r}; give another joint_name"
@@ -450,3 +456,4 @@ def _check_own(name: str, what: str, taken: Mapping[str, object]) -> None:
     """A name that nothing else of its sort has."""
     if not isinstance(name, str) or not name or name in taken:
         raise ModelError(f"a {what} needs a name of its own; give another one")
+    refuse_unwritable(what, name, ModelError)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi.errors import InputError
+from phipsi.masks import refuse_masked
 from phipsi.model.joints import JointKind
 from phipsi.model.model import Joint, Model
 from phipsi.scalars import HUGE, Scalar
@@ -135,6 +136,7 @@ def check_array(
         reason: why this shape, as a clause.
         alternative: what else the user could have passed, as " or ...".
     """
+    refuse_masked(name, value)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biufcO":  # text and dates are refused

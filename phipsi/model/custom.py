@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from phipsi import spatial
+from phipsi.masks import holds_masked
 from phipsi.model.joints import JointKind
 from phipsi.scalars import Dual, Scalar
 from phipsi.spatial import Matrix, Vector
@@ -81,6 +82,8 @@ class Custom(JointKind):
         """Why pose(q) is none."""
         try:
             R, l = self.pose(q)
+            if holds_masked((R, l)):
+                raise TypeError("it returns masked arrays")
             R, l = [[float(x) for x in row] for row in R], [float(x) for x in l]
         except _POSE_ERRORS as error:
             return (

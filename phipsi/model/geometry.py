@@ -20,7 +20,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from phipsi.cleaning import refuse_unwritable
 from phipsi.errors import ModelError
+from phipsi.masks import refuse_masked
 from phipsi.model.inertia import HERE, Placement, Vector3, number, vector3
 from phipsi.model.tree import WORLD
 
@@ -136,6 +138,7 @@ class Mesh:
             raise ModelError(f"the path of a Mesh is {self.path!r}; expected that of a file")
         if not isinstance(self.uri, str):
             raise ModelError(f"the uri of a Mesh is {self.uri!r}; expected a text")
+        refuse_unwritable("the uri of a Mesh", self.uri, ModelError)
         object.__setattr__(self, "path", path)
         object.__setattr__(self, "scale", vector3("the scale of a Mesh", self.scale))
 
@@ -174,6 +177,7 @@ class Visual:
                 f"a visual has the placement {self.placement!r} and the name {self.name!r}; "
                 "expected a Placement and a text, as Visual.of(shape, position) makes them"
             )
+        refuse_unwritable("a visual", self.name, ModelError)
         object.__setattr__(self, "color", check_color(self.color))
 
     @staticmethod
@@ -203,6 +207,7 @@ def check_color(color: Any) -> Color | None:
     """Red, green, blue and opacity, which is 1 if left out; ModelError if it is no colour."""
     if color is None:
         return None
+    refuse_masked("color", color, ModelError)
     try:
         red, green, blue, *rest = (number("colour", part, "0 to 1") for part in color)
         (opacity,) = rest or (1.0,)

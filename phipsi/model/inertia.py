@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from phipsi import spatial
 from phipsi.errors import ModelError
+from phipsi.masks import refuse_masked
 from phipsi.scalars import HUGE
 from phipsi.spatial import Matrix
 
@@ -199,6 +200,7 @@ def number(what: str, value: object, unit: str) -> float:
     """A finite float, or a ModelError that names the unit."""
     if type(value) is float and -HUGE <= value <= HUGE:
         return value
+    refuse_masked(what, value, ModelError)
     try:
         return _real(value)
     except (TypeError, ValueError, OverflowError):
@@ -207,6 +209,7 @@ def number(what: str, value: object, unit: str) -> float:
 
 def vector3(what: str, value: Any) -> Vector3:
     """Three finite floats, or a ModelError."""
+    refuse_masked(what, value, ModelError)
     try:
         x, y, z = value
         return _real(x), _real(y), _real(z)
@@ -216,6 +219,7 @@ def vector3(what: str, value: Any) -> Vector3:
 
 def rows3(what: str, value: Any) -> Rows3:
     """A 3 x 3 matrix of finite floats, or a ModelError."""
+    refuse_masked(what, value, ModelError)
     try:
         (a, b, c), (d, e, f), (g, h, i) = value
         return (

@@ -9,10 +9,12 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from phipsi.errors import ModelError
+from phipsi.masks import refuse_masked
 from phipsi.model.geometry import Shape, Visual
 from phipsi.model.inertia import Inertia, Placement, number
 from phipsi.model.joints import Fixed, JointKind
 from phipsi.model.model import UNLIMITED, Limits
+from phipsi.scalars import HUGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,11 @@ def check_motor(link: Link) -> None:
         raise ModelError(f"rotor_inertia is {link.rotor_inertia:g}; it must not be negative")
     if link.gear_ratio == 0.0:
         raise ModelError("gear_ratio is 0; give the motor turns per joint turn")
+    if link.gear_ratio * link.gear_ratio * link.rotor_inertia > HUGE:
+        raise ModelError(
+            f"rotor_inertia is {link.rotor_inertia:g} and gear_ratio {link.gear_ratio:g}, so that "
+            f"the joint feels more than {HUGE:g} kg m^2"
+        )
     if link.rotor_inertia and isinstance(link.kind, Fixed):
         raise ModelError(
             f"joint {link.joint_name!r} is Fixed and has a rotor_inertia; "
@@ -131,6 +138,7 @@ def check_rest(rest: Any) -> tuple[float, ...]:
     """The coordinates in which a spring is at rest; one number for a joint of one."""
     if rest is None:
         return ()
+    refuse_masked("rest", rest, ModelError)
     values = [rest] if isinstance(rest, Real) else rest
     try:
         return tuple(number("rest", x, "rad or m") for x in values)
@@ -174,6 +182,7 @@ def check_coupling(
             raise ModelError(f"it ties {joint!r} to {leader!r}; expected the names of joints")
     if joint == leader:
         raise ModelError(f"joint {joint!r} cannot follow itself; name another leader, or None")
+    refuse_masked("coefficients", coefficients, ModelError)
     try:
         unit = "rad or m, by powers of such"
         numbers = tuple(number("a coefficient", x, unit) for x in coefficients)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from phipsi.cleaning import is_unwritable, refuse_unwritable
 from phipsi.errors import InputError, ModelError, name_choices
 from phipsi.model.closure import Closure, Coupling
 from phipsi.model.draw import Draws, Seed, Size, checked_size, generator_of
@@ -239,6 +240,21 @@ class Model:
     couplings: tuple[Coupling, ...] = ()
     keyframes: Mapping[str, Keyframe] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        named = {
+            "machine": [self.name],
+            "body": [x.name for x in self.bodies],
+            "joint": [x.name for x in self.joints],
+            "frame": [x.name for x in self.frames],
+            "closure": [x.name for x in self.closures],
+            "coupling": [x.name for x in self.couplings],
+            "keyframe": list(self.keyframes),
+        }
+        for what, names in named.items():
+            if is_unwritable("".join(names)):
+                for name in names:
+                    refuse_unwritable(what, name, ModelError)
 
     @cached_property
     def tree(self) -> Tree:

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal, overload
 
+from phipsi.cleaning import visible
+
 Status = Literal["used", "merged", "kept", "ignored", "refused", "implausible"]
 STATUSES: tuple[Status, ...] = ("used", "merged", "kept", "ignored", "refused", "implausible")
 NOTABLE: tuple[Status, ...] = ("refused", "implausible")
@@ -67,7 +69,8 @@ class Remark(str):
         element: str = "",
         notable: bool | None = None,
     ) -> Remark:
-        made = super().__new__(cls, f"{place[0]}:{place[1]}: {message}" if place else message)
+        text = f"{place[0]}:{place[1]}: {message}" if place else message
+        made = super().__new__(cls, visible(text))
         made.status = status
         made.file, made.line = place or ("", 0)
         made.element = element
@@ -157,7 +160,7 @@ class Report(Sequence[Remark]):
 
     def __str__(self) -> str:
         file = next((line.file for line in self._lines if line.file), "")
-        first = f"{file}: {self._summary}" if file else self._summary
+        first = f"{visible(file)}: {self._summary}" if file else self._summary
         return "\n".join((first, *(_from(file, line) for line in self.remarks)))
 
     def __repr__(self) -> str:
@@ -192,7 +195,7 @@ NOTHING = Report()
 def _from(file: str, line: Remark) -> str:
     """A line as it is shown below the path of a file: its own begins with less of it."""
     folder = os.path.join(os.path.dirname(file), "")
-    return str(line).removeprefix(folder) if line.file.startswith(folder) else str(line)
+    return str(line).removeprefix(visible(folder)) if line.file.startswith(folder) else str(line)
 
 
 def _parts(line: Remark) -> tuple[Any, ...]:

@@ -4,6 +4,12 @@ The error of a step is that of Dormand and Prince's pair: of the tangent beside 
 the speeds beside tolerance (1 + size). A step is taken again if it is larger than 1; the next
 one is chosen so that it will be about 0.6. Of a batch, the worst decides for all. States at the
 wanted times come from the interpolation of order 4 that goes with the pair, by the same stages.
+
+An explicit step is no longer than the fastest motion allows, also where that has died out: of a
+spring of 1e12 N/m on a gram some 1e-9 s. So a run is given up when it has taken more steps than it
+may, or as soon as it can be seen that it would: every time that the number of its steps has
+doubled, the second half tells how many the rest will take. The fewer they are that tell it, the
+more it must be: they may be those of a short transient.
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ from phipsi.errors import InputError, SolveError
 from phipsi.progress import Progress
 from phipsi.simulate.arrays import ArrayStepper, joint_of
 from phipsi.simulate.integrators import DOPRI
-from phipsi.simulate.setup import Setup, ask, kept_steps
+from phipsi.simulate.setup import Setup, ask, check_count, kept_steps
 
 if TYPE_CHECKING:
     from phipsi.simulate.stepping import Stepper
@@ -38,6 +44,8 @@ ORDER = 5
 AIM, SHRINK, GROW = 0.9, 0.2, 5.0  # of the next step beside this one
 SHORTEST = 1e-13  # beside the duration
 STAGES = len(DOPRI.stages)
+MOST, MOST_EACH = 1_000_000, 10  # steps, if nobody says otherwise: of a run, of each wanted time
+FIRST, SURE = 1 << 8, 1 << 13  # steps that tell how many there will be, and that tell it surely
 
 
 class AdaptiveRun:
@@ -48,12 +56,16 @@ class AdaptiveRun:
         every: every so many of them are kept, and the last.
         progress: who is told.
         tolerance: of each step.
+        most_steps: that it may take, those that are taken again included; None for `MOST`, or
+            `MOST_EACH` for each wanted time.
 
     Attributes:
         q, v, tau, kept: as of `fixed.Run`.
     """
 
-    def __init__(self, setup: Setup, every: int, progress: Progress, tolerance: Any):
+    def __init__(
+        self, setup: Setup, every: int, progress: Progress, tolerance: Any, most_steps: Any = None
+    ):
         if not isinstance(tolerance, (int, float)) or not 1e-14 <= tolerance <= 1.0:
             raise InputError(f"tolerance is {tolerance!r}; expected a number from 1e-14 to 1")
         by_steps = (x.name for x in setup.forces.signals.values() if x.rows is not None)
@@ -63,6 +75,8 @@ class AdaptiveRun:
                 f"control: 'dopri' takes steps of its own, so a row of {name} for each step has no "
                 "meaning; pass a function of time, or take another integrator"
             )
+        default = max(MOST, MOST_EACH * setup.steps)
+        self.most = default if most_steps is None else check_count("most_steps", most_steps)
         self.setup, self.progress, self.tolerance = setup, progress, tolerance
         self.times = setup.h * kept_steps(setup.steps, every)
         self.stepper = setup.arrays if setup.is_timed else setup.stepper()
@@ -74,6 +88,7 @@ class AdaptiveRun:
         self.kept = 1
         self._reason: SolveError | None = None  # why the last step failed
         self._worst = ""  # the joint with the largest error in it
+        self._halfway = 0.0  # the time when half of the steps were taken, at the last doubling
         self.about: dict[str, float] = {"tolerance": tolerance, "steps": 0, "rejected": 0}
 
     def go(self) -> bool:
@@ -92,6 +107,7 @@ class AdaptiveRun:
         self._note(0, time)
         while self.kept < len(self.times):
             h = min(h, end - time) if end - time > 1e-9 * h else h
+            self._check_pace(q, v, h, time, end)
             q1, v1, report, error = self._step(q, v, h, time)
             factor = GROW if error == 0.0 else AIM * error ** (-1 / ORDER)
             if not error <= 1.0:
@@ -113,6 +129,8 @@ class AdaptiveRun:
         self._reason, self._worst = None, ""
         try:
             (q1, v1, report), alarm = self._run(self.stepper, q, v, h, time)
+            if alarm and self.stepper is not self.setup.held:  # arrays look more closely
+                (q1, v1, report), alarm = self._run(self.setup.held, q, v, h, time)
         except SolveError as error:
             self._reason, alarm = error, True
         if alarm:
@@ -168,6 +186,36 @@ class AdaptiveRun:
             q, v = self.q[..., row, :], self.v[..., row, :]
             self.tau[..., row, :] = ask(self.setup, time, q, v)
 
+    def _check_pace(self, q: np.ndarray, v: np.ndarray, h: float, time: float, end: float) -> None:
+        """SolveError if the end is not reached in as many steps as there may be."""
+        taken = int(self.about["steps"] + self.about["rejected"])
+        needed: float = taken + 1
+        if taken.bit_count() == 1:
+            gone, self._halfway = time - self._halfway, time
+            if taken >= FIRST:
+                rest = 0.5 * taken * (end - time) / gone if gone > 0.0 else np.inf
+                needed = taken + rest * min(1.0, taken / SURE)
+        if needed > self.most:
+            if h < SHORTEST * end:  # there is no motion that quick: forces jump
+                self._fail(q, v, h, time)
+            raise SolveError(
+                f"at t = {time:.6g} s, after {taken} steps, the next one is to be {h:.3g} s long, "
+                f"and {end:.6g} s would take more than {self.most} such steps: {self._why_short(q)}"
+            )
+
+    def _why_short(self, q: np.ndarray) -> str:
+        """Why steps are so short, and what to do."""
+        stiff = self.setup.held.stiffness(
+            q, float(self.times[-1]) / self.most, "a larger most_steps"
+        )
+        if stiff:
+            return stiff
+        where = f"joint {self._worst!r}" if self._worst else "the machine"
+        return (
+            f"{where} moves too quickly for an explicit integrator, as under high gains; take "
+            "smaller gains, a larger tolerance, or a larger most_steps"
+        )
+
     def _fail(self, q: np.ndarray, v: np.ndarray, h: float, time: float) -> None:
         """SolveError that says why the motion cannot be continued."""
         if self._reason is not None:
@@ -175,8 +223,12 @@ class AdaptiveRun:
         if not self._worst:
             self._run(self.setup.held, q, v, h, time)  # says what is wrong, if it can be said
         where = f", least of all for joint {self._worst!r}" if self._worst else ""
+        why = self.setup.held.stiffness(q, float(self.times[-1]) / self.most, "less stiffness")
+        why = why or (
+            "the forces jump there, or the motion runs away; raise the tolerance, or take "
+            "integrator='rk4' with a small dt"
+        )
         raise SolveError(
             f"at t = {time:.6g} s no step is short enough for the tolerance {self.tolerance:g}"
-            f"{where}: the forces jump there, or the motion runs away; raise the tolerance, or "
-            "take integrator='rk4' with a small dt"
+            f"{where}: {why}"
         )

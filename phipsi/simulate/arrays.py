@@ -156,10 +156,22 @@ class ArrayStepper:
         return f"at t = {time:.6g} s {what}the motion runs away; {self._remedy(h)}"
 
     def _remedy(self, h: float) -> str:
-        model, forces = self.machine.model, self.forces
-        if self.method.implicit or not (forces.damping.any() or forces.pull):
+        if self.method.implicit:
             return SMALLER
-        felt = mobility(model, self._first).reshape(-1, model.nv)
+        return self.stiffness(self._first, h, "a smaller dt") or SMALLER
+
+    def stiffness(self, q: np.ndarray, h: float, otherwise: str) -> str:
+        """Which damping or spring acts within a step, and what to do; "" if none does.
+
+        Args:
+            q: where it is looked at, (*batch, nq).
+            h: s, the length of the step.
+            otherwise: what else helps against a spring.
+        """
+        model, forces = self.machine.model, self.forces
+        if not (forces.damping.any() or forces.pull):
+            return ""
+        felt = mobility(model, q).reshape(-1, model.nv)
         strong = forces.too_strong(felt, h).any(axis=0)
         if strong.any():
             joint = joint_of(model, int(np.argmax(strong)), "v")
@@ -172,9 +184,9 @@ class ArrayStepper:
             joint = joint_of(model, int(stiffest), "v")
             return (
                 f"the spring of joint {joint.name!r} swings within a few steps: take "
-                "integrator='midpoint' or 'euler', which solve for it, or a smaller dt"
+                f"integrator='midpoint' or 'euler', which solve for it, or {otherwise}"
             )
-        return SMALLER
+        return ""
 
 
 def joint_of(model: Model, entry: int, which: str) -> Joint:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from phipsi.cleaning import for_netcdf
 from phipsi.extras import need
-from phipsi.simulate.labels import DERIVED, TAKEN, coordinate_labels, speed_labels
+from phipsi.simulate.labels import DERIVED, TAKEN, coordinate_labels, distinct, speed_labels
+from phipsi.simulate.untrusted import read_netcdf
 
 if TYPE_CHECKING:
     import xarray
@@ -91,24 +93,21 @@ def to_netcdf(traj: Trajectory, poses: bool) -> memoryview:
     In memory first: on a full disk HDF5 takes the process down (seen with h5py 3.16).
     """
     found = to_dataset(traj, poses)
+    names = distinct(map(for_netcdf, map(str, found.attrs)))
+    found.attrs = dict(zip(names, found.attrs.values(), strict=True))
     encoding = {name: {"_FillValue": None} for name in (*found.data_vars, "time")}
     return found.to_netcdf(engine=ENGINE, encoding=encoding)
 
 
 def from_netcdf(path: Path) -> tuple[dict[str, list[str]], str, dict[str, Any]]:
     """Names of coordinates and speeds, the machine's name, and the arguments of Trajectory."""
-    xr = need("xarray", EXTRA, "a NetCDF file")
-    with xr.open_dataset(path, engine=ENGINE, decode_cf=False) as found:
-        names = {name: [str(x) for x in found[name].values] for name in ("coordinate", "speed")}
-        about = {name: _plain(value) for name, value in found.attrs.items()}
-        arguments = {
-            **{"times": found["time"].values, "q": found["q"].values, "v": found["v"].values},
-            "tau": found["tau"].values if "tau" in found else None,
-            "complete": bool(about["complete"]),
-            "about": {name: value for name, value in about.items() if name not in TAKEN},
-        }
-        return names, str(about["model"]), arguments
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    found = read_netcdf(path, ("coordinate", "speed", "time", "q", "v"), ("tau",))
+    about = found[""]
+    names = {name: [str(x) for x in found[name]] for name in ("coordinate", "speed")}
+    arguments = {
+        **{"times": found["time"], "q": found["q"], "v": found["v"]},
+        "tau": found.get("tau"),
+        "complete": bool(about["complete"]),
+        "about": {name: value for name, value in about.items() if name not in TAKEN},
+    }
+    return names, str(about["model"]), arguments

@@ -10,18 +10,18 @@ import csv
 import io
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from phipsi.errors import InputError, name_choices
+from phipsi.cleaning import for_csv
+from phipsi.errors import LONGEST_NAME, InputError, PhipsiError, name_choices
 from phipsi.model.model import Model
 from phipsi.simulate import dataset
-from phipsi.simulate.labels import coordinate_labels, speed_labels, speed_names
+from phipsi.simulate.labels import coordinate_labels, distinct, speed_labels, speed_names
+from phipsi.simulate.untrusted import UnreadableError, open_ordinary, read_npz
 from phipsi.whole_file import checked_path, checked_suffix, replacing
 
 if TYPE_CHECKING:
@@ -32,12 +32,6 @@ Arguments = dict[str, Any]  # of Trajectory, without the model
 FORMATS = (".nc", ".npz", ".csv")
 ENERGIES = ("kinetic_energy", "potential_energy", "energy")
 ROWS = 1000  # of a table, made into text at once
-
-# What readers raise on a file that is broken, or that holds something else.
-_BROKEN = (
-    *(OSError, ValueError, LookupError, TypeError, AttributeError, EOFError),
-    *(NotImplementedError, zipfile.BadZipFile, zlib.error, csv.Error),
-)
 
 
 def save(traj: Trajectory, path: str | os.PathLike[str], poses: bool) -> None:
@@ -60,7 +54,7 @@ def load(path: str | os.PathLike[str], model: Model) -> Arguments:
         dataset.need_netcdf()
     try:
         return _READERS[suffix](file, model)
-    except InputError:
+    except PhipsiError:
         raise
     except FileNotFoundError:
         raise InputError(
@@ -70,9 +64,11 @@ def load(path: str | os.PathLike[str], model: Model) -> Arguments:
         raise InputError(f"{path}: this is a directory; give the file in it") from None
     except PermissionError:
         raise InputError(f"{path}: no permission to read it; check its rights") from None
-    except _BROKEN as error:
+    except Exception as error:  # libraries say in many ways that they cannot read a file
+        is_told = isinstance(error, UnreadableError)
+        why = _first_line(error) if is_told else f"{type(error).__name__}: {_first_line(error)}"
         raise InputError(
-            f"{path}: holds no whole trajectory ({type(error).__name__}: {_first_line(error)}); "
+            f"{path}: holds no whole trajectory ({why}); "
             "expected a file that Trajectory.save has written"
         ) from error
 
@@ -98,15 +94,18 @@ def _write_npz(traj: Trajectory, stream: BinaryIO, poses: bool) -> None:
 
 
 def _read_npz(path: Path, model: Model) -> Arguments:
-    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-        for name in ("coordinate", "speed"):
-            _check_names(path, model, name, file[name].tolist(), str(file["model"]))
-        return {
-            **{"times": file["time"], "q": file["q"], "v": file["v"]},
-            "tau": file.get("tau"),
-            "complete": bool(file["complete"]),
-            "about": json.loads(str(file["about"])),
-        }
+    texts = ("coordinate", "speed", "model", "about")
+    found = read_npz(path, (*texts, "time", "q", "v", "complete"), ("tau",))
+    if any(found[name].dtype.kind != "U" for name in texts):
+        raise UnreadableError("names are no texts")
+    for name in ("coordinate", "speed"):
+        _check_names(path, model, name, found[name].tolist(), str(found["model"]))
+    return {
+        **{"times": found["time"], "q": found["q"], "v": found["v"]},
+        "tau": found.get("tau"),
+        "complete": bool(found["complete"]),
+        "about": json.loads(str(found["about"])),
+    }
 
 
 # -- NetCDF --------------------------------------------------------------------------------
@@ -117,8 +116,7 @@ def _write_netcdf(traj: Trajectory, stream: BinaryIO, poses: bool) -> None:
 
 
 def _read_netcdf(path: Path, model: Model) -> Arguments:
-    with path.open("rb"):  # a missing file is told as for the other formats
-        names, made_of, arguments = dataset.from_netcdf(path)
+    names, made_of, arguments = dataset.from_netcdf(path)
     for name, found in names.items():
         _check_names(path, model, name, found, made_of)
     return arguments
@@ -130,18 +128,19 @@ def _check_names(path: Path, model: Model, what: str, found: list[str], made_of:
     expected = [label.name for label in labels]
     if found == expected:
         return
-    strange = [name for name in found if name not in expected]
-    missing = [name for name in expected if name not in found]
+    known, there = set(expected), set(found)
+    strange = [name for name in found if name not in known]
+    missing = [name for name in expected if name not in there]
     if strange:
-        why = f"its {what} {strange[0]!r} is not there"
+        why = f"its {what} {strange[0][:LONGEST_NAME]!r} is not there"
     elif missing:
         why = f"it has no {what} {missing[0]!r}"
     else:
         why = f"its {what}s are in another order"
     raise InputError(
-        f"{path}: a motion of {made_of!r} with {len(found)} {what}s does not fit {model.name!r} "
-        f"with {len(expected)}: {why}; give the machine that moved, loaded with the same base= "
-        "and mimic="
+        f"{path}: a motion of {made_of[:LONGEST_NAME]!r} with {len(found)} {what}s does not fit "
+        f"{model.name!r} with {len(expected)}: {why}; give the machine that moved, loaded with the "
+        "same base= and mimic="
     )
 
 
@@ -161,10 +160,13 @@ def _check_fits_table(traj: Trajectory, path: str | os.PathLike[str], poses: boo
 
 
 def _columns(model: Model) -> dict[str, list[str]]:
-    """The titles of the columns of q, v and tau."""
+    """The titles of the columns of q, v and tau, none twice."""
     speeds = speed_names(model)
     names = {"q": [label.name for label in coordinate_labels(model)], "v": speeds, "tau": speeds}
-    return {prefix: [f"{prefix}.{name}" for name in names[prefix]] for prefix in names}
+    return {
+        prefix: list(distinct(for_csv(f"{prefix}.{name}") for name in names[prefix]))
+        for prefix in names
+    }
 
 
 def _write_csv(traj: Trajectory, stream: BinaryIO, poses: bool) -> None:
@@ -190,12 +192,15 @@ def _csv_text(rows: list[list[Any]]) -> bytes:
 
 
 def _read_csv(path: Path, model: Model) -> Arguments:
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        lines = csv.reader(stream)
-        titles, rows = next(lines, []), []
+    with (
+        open_ordinary(path) as stream,
+        io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text,
+    ):
+        lines = csv.reader(text)
+        titles, rows = [for_csv(title) for title in next(lines, [])], []
         for line in lines:
             try:
-                rows.append([float(text) for text in line])
+                rows.append([float(x) for x in line])
             except ValueError:
                 raise InputError(f"{path}:{lines.line_num}: expected numbers alone") from None
             if len(line) != len(titles):
@@ -235,4 +240,4 @@ _READERS: dict[str, Callable[[Path, Model], Arguments]] = {
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [""])[0]
+    return (str(error).splitlines() or [""])[0][:LONGEST_NAME]

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from phipsi.cleaning import is_unwritable, refuse_unwritable
 from phipsi.errors import InputError
+from phipsi.masks import refuse_masked
 from phipsi.simulate.labels import TAKEN
 
 About = Mapping[str, str | int | float | bool]
@@ -18,6 +20,7 @@ About = Mapping[str, str | int | float | bool]
 
 def real_numbers(name: str, value: ArrayLike) -> np.ndarray:
     """A read-only array of real numbers in double precision, or InputError."""
+    refuse_masked(name, value)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
@@ -50,11 +53,16 @@ def checked_about(about: Any) -> About:
         if not isinstance(name, str) or not name or name in TAKEN:
             taken = ", ".join(map(repr, TAKEN))
             raise InputError(f"about: {name!r} is no name here; expected a text, not {taken}")
+        refuse_unwritable("about", name, InputError)
         if not isinstance(value, (str, int, float)) or (
             isinstance(value, int) and abs(value) >= 2**63
         ):
             raise InputError(
                 f"about[{name!r}] is {value!r}; expected a text or a number below 2**63"
+            )
+        if isinstance(value, str) and is_unwritable(value):
+            raise InputError(
+                f"about[{name!r}] is {value!r}; expected a text without NUL and halves of letters"
             )
         found[name] = value
     return MappingProxyType(found)

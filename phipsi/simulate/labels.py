@@ -7,7 +7,7 @@ A joint of one coordinate lends it its name: `elbow`. The others add a part:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from phipsi.joints import Custom, Cylindrical, Free, JointKind, Planar, Spherical
@@ -142,16 +142,26 @@ def speed_parts(kind: JointKind) -> list[Part]:
     ]
 
 
+def distinct(names: Iterable[str]) -> Iterator[str]:
+    """The same names, with an apostrophe where one was there before.
+
+    >>> list(distinct(["a", "b", "a", "a"]))
+    ['a', 'b', "a'", "a''"]
+    """
+    taken: set[str] = set()
+    for name in names:
+        while name in taken:
+            name += "'"
+        taken.add(name)
+        yield name
+
+
 def _labels(model: Model, parts: Parts) -> Iterator[Label]:
     """Those of all joints that own coordinates, in the order of q and v."""
-    taken: set[str] = set()
-    for joint in model.leaders:
-        for label in joint_labels(joint, parts):
-            name = label.name
-            while name in taken:  # a joint may be called `a.x` beside the part x of a
-                name += "'"
-            taken.add(name)
-            yield replace(label, name=name)
+    found = [label for joint in model.leaders for label in joint_labels(joint, parts)]
+    # A joint may be called `a.x` beside the part x of a.
+    for label, name in zip(found, distinct(label.name for label in found), strict=True):
+        yield replace(label, name=name)
 
 
 def _quaternion() -> list[Part]:

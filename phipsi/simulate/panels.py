@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from phipsi.cleaning import visible
 from phipsi.errors import InputError
 from phipsi.simulate.dataset import AXES
 from phipsi.simulate.labels import (
@@ -104,7 +105,7 @@ def _by_unit(name: str, entries: Iterable[tuple[Label, np.ndarray]]) -> list[Pan
     panels: dict[tuple[str, str], Panel] = {}
     for label, values in entries:
         panel = panels.setdefault((label.what, label.unit), Panel(_title(name, label), []))
-        panel.lines.append(Line(label.name, values))
+        panel.lines.append(Line(visible(label.name), values))
     return list(panels.values())
 
 
@@ -148,7 +149,7 @@ def _momentum(momentum: np.ndarray) -> list[Panel]:
 
 def _positions(traj: Trajectory, poses: np.ndarray) -> list[Panel]:
     """Where the frames of the bodies are, a panel for each axis of the world."""
-    bodies = [body.name for body in traj.model.bodies]
+    bodies = [visible(body.name) for body in traj.model.bodies]
     return [
         Panel(
             f"{axis} of bodies, m",

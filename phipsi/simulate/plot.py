@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phipsi.cleaning import visible
 from phipsi.errors import InputError
 from phipsi.extras import need
 from phipsi.simulate.panels import Line, Panel, make_panels
@@ -179,13 +180,13 @@ def _ranges(panel: Panel) -> np.ndarray:
 
 
 def _title(traj: Trajectory) -> str:
-    remarks = [traj.model.name]
+    remarks = [visible(traj.model.name)]
     if traj.batch:
         count = math.prod(traj.batch)
         band = " (median and range)" if count > THIN_LINES else ""
         remarks.append(f"{count} motions{band}")
     if "integrator" in traj.about:
-        remarks.append(str(traj.about["integrator"]))
+        remarks.append(visible(str(traj.about["integrator"])))
     if not traj.complete:
         remarks.append("interrupted")
     return ", ".join(remarks)

@@ -30,6 +30,7 @@ def simulate(
     dt: float = 1e-3,
     every: int = 1,
     tolerance: float = 1e-9,
+    most_steps: int | None = None,
     losses: bool = True,
     limits: bool = True,
     progress: bool | None = None,
@@ -65,6 +66,8 @@ def simulate(
             to fit the duration.
         every: every so many states are kept, and the last.
         tolerance: of "dopri", for each step, absolute and relative.
+        most_steps: of "dopri", which gives up as soon as it can be seen that it needs more; None
+            for a million, or 10 for each dt if that is more.
         losses: whether joints have the damping and friction of their file. Friction rises from
             zero over a small speed, see `phipsi.simulate.forces`.
         limits: whether motors have the largest efforts of their file, where it gives any.
@@ -102,7 +105,7 @@ def simulate(
     if asked.method.name in FIXED:
         run: Run | AdaptiveRun = Run(asked, every, bar)
     else:
-        run = AdaptiveRun(asked, every, bar, tolerance)
+        run = AdaptiveRun(asked, every, bar, tolerance, most_steps)
     complete = run.go()
     return _trajectory(asked, run, every, complete, asked.forces.law is not None)
 

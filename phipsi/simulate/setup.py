@@ -18,6 +18,7 @@ from phipsi.errors import InputError, SolveError
 from phipsi.function.checks import check_backend
 from phipsi.function.results import checked_out, kept_apart
 from phipsi.graph.graph import GraphTooLargeError
+from phipsi.masks import refuse_masked
 from phipsi.model.configuration import check_array, check_configuration
 from phipsi.model.model import Model
 from phipsi.scalars import HUGE
@@ -350,6 +351,7 @@ def ask(setup: Setup, time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     model = setup.model
     assert setup.control is not None
     answer = setup.control(time, q.copy(), v.copy())
+    refuse_masked(f"control: at t = {time:.6g} s", answer)
     try:
         tau = np.asarray(answer)
         if tau.dtype.kind not in "biuf":

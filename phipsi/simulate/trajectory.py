@@ -389,7 +389,11 @@ class Trajectory:
         >>> back.final
         (array([0.1, 0.2]), array([1., 0.]))
         """
-        return cls(model, **files.load(path, model))
+        arguments = files.load(path, model)
+        try:
+            return cls(model, **arguments)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
 
     def plot(self, *quantities: str, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw quantities over time, in panels by unit. Needs the extra `plot`.

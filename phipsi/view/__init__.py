@@ -11,6 +11,7 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
+from phipsi.cleaning import brief
 from phipsi.model.model import Model
 from phipsi.simulate.trajectory import Trajectory
 from phipsi.view.browser import open_page
@@ -89,7 +90,7 @@ def view(
     if not block:
         return viewer
     with suppress(KeyboardInterrupt), viewer:
-        print(f"{viewer.name}: {viewer.url} (Ctrl-C ends it)", flush=True)
+        print(f"{brief(viewer.name)}: {viewer.url} (Ctrl-C ends it)", flush=True)
         threading.Event().wait()
     return None
 
@@ -97,6 +98,6 @@ def view(
 def _warn(problems: Sequence[str]) -> None:
     """Say what is not as the user expects it, the first lines of much."""
     for line in problems[:MOST_LINES]:
-        print(f"view: {line}", file=sys.stderr)
+        print(f"view: {brief(line)}", file=sys.stderr)
     if len(problems) > MOST_LINES:
         print(f"view: ... and {len(problems) - MOST_LINES} more", file=sys.stderr)

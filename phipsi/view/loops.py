@@ -10,6 +10,7 @@ import numpy as np
 from phipsi.model.closure import Anchor
 from phipsi.model.model import Model
 from phipsi.model.tree import WORLD
+from phipsi.view.handles import put
 from phipsi.view.shapes import add_lines
 
 LOOP_COLOR = (214, 30, 120)
@@ -73,16 +74,15 @@ class Loops:
         """Show or hide all of it."""
         self._shown = shown
         for mark in self._marks:
-            mark.visible = shown
+            put(mark, visible=shown)
         self._draw_lines()
 
     def _draw_lines(self) -> None:
         for line, gap in zip(self._lines, self._gaps, strict=True):
             is_open = bool(np.linalg.norm(gap[1] - gap[0]) > self._nearest)
-            if line.visible != (is_open and self._shown):
-                line.visible = is_open and self._shown
+            put(line, visible=is_open and self._shown)  # sent where it changes
             if is_open:
-                line.points = gap[None].astype(np.float32)
+                put(line, points=gap[None].astype(np.float32))
 
     def _places(self, poses: np.ndarray, travel: np.ndarray) -> np.ndarray:
         """Where the ends of each loop are, (closures, 2, 3)."""

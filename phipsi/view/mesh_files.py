@@ -12,6 +12,7 @@ import stat
 from phipsi.errors import ModelError
 
 MOST_BYTES = 2**29  # of a mesh file, and of all that it names
+KINDS = (".stl", ".obj", ".dae", ".ply", ".off", ".glb", ".gltf")  # that are read
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z")  # may become far larger
 
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from phipsi.cleaning import brief
 from phipsi.model.model import Joint, Model
 from phipsi.view.controls import controls, coordinates, slider_values
+from phipsi.view.handles import put
 
 MOST_SLIDERS = 200  # in a folder that is open at first
 
@@ -48,8 +50,9 @@ class JointPanel:
                     values = slider_values(joint, self._q[joint.q].tolist())
                     for slider, value in zip(self._sliders[joint.name], values, strict=True):
                         if not slider.min <= value <= slider.max:
-                            slider.min, slider.max = min(slider.min, value), max(slider.max, value)
-                        slider.value = value
+                            low, high = min(slider.min, value), max(slider.max, value)
+                            put(slider, min=low, max=high)
+                        put(slider, value=value)
             finally:
                 self._following = False
 
@@ -57,11 +60,12 @@ class JointPanel:
         sliders = []
         with ExitStack() as stack:
             if joint.kind.nq > 1:
-                stack.enter_context(self._gui.add_folder(joint.name))
+                stack.enter_context(self._gui.add_folder(brief(joint.name)))
             values = slider_values(joint, self._q[joint.q].tolist())
             for control, value in zip(controls(joint), values, strict=True):
                 wide = control.reaching(value)
-                slider = self._gui.add_slider(wide.label, wide.low, wide.high, wide.step, value)
+                reach = wide.low, wide.high, wide.step
+                slider = self._gui.add_slider(brief(wide.label), *reach, value)
                 slider.on_update(lambda _: self._slid(joint))
                 sliders.append(slider)
         return sliders

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from phipsi.simulate.trajectory import Trajectory
+from phipsi.view.handles import put
 from phipsi.view.playback import Playback
 from phipsi.view.subject import member_of
 
@@ -84,7 +85,7 @@ class Player:
         """The state and the time line as they are now."""
         self._following = True
         try:
-            self._line.value = self.playback.time
+            put(self._line, value=self.playback.time)
         finally:
             self._following = False
         self._show_state()
@@ -93,7 +94,7 @@ class Player:
     def _show_state(self) -> None:
         label = "Pause" if self.playback.playing else "Play"
         if self._button.label != label:
-            self._button.label = label
+            put(self._button, label=label)
 
     # -- what the user does
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import os
 from numbers import Real
 
 from numpy.typing import ArrayLike
 
+from phipsi.cleaning import brief, for_html
 from phipsi.errors import InputError
 from phipsi.model.model import Model
 from phipsi.simulate.trajectory import Trajectory
@@ -81,5 +81,5 @@ def render(subject: Subject, fps: float, collisions: bool = False) -> tuple[str,
         page = film.as_html()
     finally:
         close_server(server)
-    title = f"<title>{html.escape(model.name)}</title>"
+    title = f"<title>{for_html(brief(model.name))}</title>"
     return page.replace("<title>Viser</title>", title, 1), scene.problems

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
+from phipsi.cleaning import brief
 from phipsi.errors import PhipsiError
 from phipsi.model.geometry import Color, Visual
 from phipsi.model.model import Model
 from phipsi.model.tree import WORLD, WORLD_NAME
 from phipsi.view.bounds import Bounds
+from phipsi.view.handles import put
 from phipsi.view.loops import Loops
 from phipsi.view.shapes import add_ellipsoid, add_lines, add_visual, quaternions
 from phipsi.view.skeleton import bones, depth_color, inertia_ellipsoid, joint_axes
@@ -57,6 +60,7 @@ class Scene:
         self.bounds = Bounds()
         self.problems: list[str] = []
         self.home: np.ndarray | None = None
+        self._moving = threading.Lock()
         self._nodes: dict[Group, list[tuple[int, Any]]] = {}  # and the body each is on
         self._names = [f"/{k} {_plain(body.name)}" for k, body in enumerate(model.bodies)]
         self._world = self._scene.add_frame(WORLD_NODE, show_axes=False)
@@ -86,10 +90,10 @@ class Scene:
         if self.home is not None:
             travel = middle_of_roots(self.model, poses) - self.home
             poses = shifted(poses, travel)
-        with self._server.atomic():
-            self._world.position = -travel
+        with self._moving, self._server.atomic():
+            put(self._world, position=-travel)
             for frame, turn, place in zip(self._frames, *_apart(poses), strict=True):
-                frame.wxyz, frame.position = turn, place
+                put(frame, wxyz=turn, position=place)
             self.loops.move(poses, travel)
 
     def show(self, group: Group, where: Where) -> None:
@@ -100,12 +104,13 @@ class Scene:
         if group == "collisions" and where != "none" and group not in self._nodes:
             self._draw_collisions()
         for body, node in self._nodes.get(group, ()):
-            node.visible = where == "all" or (where == "without shapes" and body in self._bare)
+            is_seen = where == "all" or (where == "without shapes" and body in self._bare)
+            put(node, visible=is_seen)
 
     def show_frames(self, shown: bool) -> None:
         """Show or hide the axes of the bodies' frames."""
         for frame in self._frames:
-            frame.show_axes = shown
+            put(frame, show_axes=shown)
 
     # -- what is drawn
 
@@ -174,4 +179,4 @@ def _apart(poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _plain(name: str) -> str:
     """A name without the sign that separates nodes."""
-    return name.replace("/", "|")
+    return brief(name).replace("/", "|")

@@ -1,4 +1,4 @@
-"""The server behind the page: viser, on this machine alone, and quiet."""
+"""The server behind the page: viser, on this machine alone, behind a door, and quiet."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
+from phipsi.cleaning import brief
 from phipsi.errors import BackendError, InputError
 from phipsi.extras import need
 
@@ -16,20 +17,21 @@ FIRST_PORT = 8080
 PORTS_TRIED = 200
 
 
-def open_server(title: str, port: int = 0) -> Any:
-    """A viser server that listens on 127.0.0.1 only.
+def open_server(title: str, port: int | None = None) -> Any:
+    """A viser server that listens on 127.0.0.1 only, for the pages that it has sent itself.
 
     Args:
         title: of the panel.
-        port: to listen on; 0 for any that is free.
+        port: to listen on; None lets nobody in.
 
     Raises:
-        BackendError: viser is not installed.
+        BackendError: viser is not installed, or is one that cannot be guarded.
     """
-    viser = need("viser", "view", "the viewer")
+    need("viser", "view", "the viewer")
+    from phipsi.view.guarded import GuardedServer  # a server of viser
+
     with quiet():
-        server = viser.ViserServer(host=HOST, port=port, label=title, verbose=False)
-    server.request_share_url = lambda verbose=True: None  # a client may ask to be made public
+        server = GuardedServer(HOST, port or 0, brief(title), is_open=port is not None)
     server.gui.configure_theme(show_share_button=False, show_logo=False)
     return server
 

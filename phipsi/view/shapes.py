@@ -112,7 +112,7 @@ def _add_surface(
     scene: Any, name: str, surface: Surface, color: Color | None, place: Options
 ) -> Any:
     if surface.painted is not None and color is None:
-        return scene.add_mesh_trimesh(name, surface.painted, **place)
+        return scene.add_glb(name, surface.painted, **place)
     options = place | paint(color or surface.color or GREY)
     return scene.add_mesh_simple(name, surface.vertices, surface.faces, side="double", **options)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phipsi import dynamics
+from phipsi.cleaning import brief, for_html
 from phipsi.errors import InputError
 from phipsi.model.model import Model
 from phipsi.simulate.trajectory import Trajectory
+from phipsi.view.handles import put
 from phipsi.view.panel import JointPanel
 from phipsi.view.player import Player
 from phipsi.view.scene import WHERE, Scene, Where
@@ -52,6 +55,7 @@ class Viewer:
         self._player: Player | None = None
         self._panel: JointPanel | None = None
         self._choices: dict[str, Any] = {}  # of what is shown, by their labels
+        self._choosing = threading.RLock()
         self._list: Any = None  # of what is not shown, on the page
         poses = subject.poses(subject.samples())
         self._server: Any = open_server(self.name, free_port(port))
@@ -131,13 +135,22 @@ class Viewer:
             inertias = gui.add_dropdown("Inertias", WHERE, initial_value=WHERE[0])
             joints = gui.add_dropdown("Joint axes", WHERE, initial_value=WHERE[0])
             self._add_box(gui, "Frames", False, scene.show_frames)
-            self._add_box(gui, "Ground", True, lambda on: setattr(ground, "visible", on))
-        inertias.on_update(lambda _: scene.show("inertias", inertias.value))
-        joints.on_update(lambda _: scene.show("joints", joints.value))
+            self._add_box(gui, "Ground", True, lambda on: put(ground, visible=on))
+        self._follow(inertias, lambda where: scene.show("inertias", where))
+        self._follow(joints, lambda where: scene.show("joints", where))
 
     def _add_box(self, gui: Any, label: str, on: bool, changed: Callable[[bool], None]) -> None:
         box = self._choices[label] = gui.add_checkbox(label, on)
-        box.on_update(lambda _: changed(box.value))
+        self._follow(box, changed)
+
+    def _follow(self, choice: Any, changed: Callable[[Any], None]) -> None:
+        """Do as a box or a list says; several pages choose one after the other."""
+
+        def choose(_: Any) -> None:
+            with self._choosing:
+                changed(choice.value)
+
+        choice.on_update(choose)
 
     def _show_collisions(self, shown: bool) -> None:
         self._scene.show("collisions", _all_or_none(shown))
@@ -145,13 +158,19 @@ class Viewer:
 
     def _list_problems(self) -> None:
         """What cannot be shown, on the page."""
-        lines = (" ".join(line.split()) for line in self._scene.problems)
-        text = "\n".join(f"    {line}" for line in lines)  # as it stands
-        if text and self._list is None:
+        if not self._scene.problems:
+            return
+        text = _as_html(self._scene.problems)  # viser would read Markdown's pictures from files
+        if self._list is None:
             with self._server.gui.add_folder("Not shown", expand_by_default=False):
-                self._list = self._server.gui.add_markdown(text)
-        elif text and self._list.content != text:
-            self._list.content = text
+                self._list = self._server.gui.add_html(text)
+        else:
+            put(self._list, content=text)
+
+
+def _as_html(lines: Iterable[str]) -> str:
+    text = for_html("\n".join(map(brief, lines)))
+    return f'<pre style="white-space: pre-wrap; overflow-wrap: anywhere">{text}</pre>'
 
 
 def _all_or_none(shown: bool) -> Where:

@@ -18,6 +18,7 @@ from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.show import maps
 from phipsi.algebra.walk import walk
+from phipsi.cleaning import quoted, refuse_unwritable, visible
 from phipsi.errors import InputError, SpaceError, name_choices
 
 
@@ -63,7 +64,7 @@ class OnPath:
         object.__setattr__(self, "bodies", bodies)
 
     def __str__(self) -> str:
-        return f"bodies {', '.join(map(repr, self.bodies))} on one path"
+        return f"bodies {', '.join(map(quoted, self.bodies))} on one path"
 
 
 def _may_be_body(given: object) -> bool:
@@ -179,7 +180,7 @@ class Equations(tuple[Equation, ...]):
 def _line(equation: Equation) -> str:
     conditions = f" for {', '.join(map(str, equation.conditions))}" if equation.conditions else ""
     source = f"  {equation.source}" if equation.source else ""
-    return f"{equation.name}: {equation}{conditions}{source}"
+    return visible(f"{equation.name}: {equation}{conditions}{source}")
 
 
 IDENTITIES: dict[str, Equation] = {}
@@ -267,6 +268,7 @@ def read_identity(
     """
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"add_identity: expected a name, got {name!r}")
+    refuse_unwritable("add_identity", name, InputError)
     if name in IDENTITIES and name not in _OWN:
         raise InputError(
             f"add_identity: {name!r} is an equation of the papers, "
@@ -280,6 +282,7 @@ def read_identity(
     for text, what in ((source, "source"), (meaning, "meaning")):
         if not isinstance(text, str):
             raise InputError(f"{name}: expected a text as {what}, got {type(text).__name__}")
+        refuse_unwritable(f"add_identity: {what}", text, InputError)
     left, right = _settled(left, right)
     equation = Equation(
         name,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from phipsi.algebra.alphabet import FORCE, MOTION
 from phipsi.algebra.node import Node, Symbol
-from phipsi.algebra.operators.inertias import composite_blocks
 from phipsi.algebra.operators.machine import H, I, Jm
 from phipsi.algebra.operators.papers import INWARD, OUTWARD, STEP, define, letter
 from phipsi.algebra.operators.propagation import E_phi
@@ -25,20 +24,26 @@ if TYPE_CHECKING:
 def _articulated_blocks(m: DenseMachine) -> tuple[list[Matrix], list[Matrix]]:
     """P(k) and D(k), tip_to_base: P(k) = M(k) + sum_c phi(k,c) (tau_bar P)(c) phi*(k,c) [001 (35)].
 
-    Departure: tau_bar P, not tau_bar P tau_bar*, which is wrong with rotor inertia. SolveError
-    names the joint whose D vanishes.
+    Departure: tau_bar P, not tau_bar P tau_bar*, which is wrong with rotor inertia; computed as
+    tau_bar P tau_bar* + G Jm G*, in which what a joint takes is not left over as roundoff.
+    SolveError names the joint whose D vanishes: see `phipsi.lowering.pivots`.
     """
-    phi, H_star, R = m.kinematics.phi, m.kinematics.H_star, composite_blocks(m)
+    phi, H_star = m.kinematics.phi, m.kinematics.H_star
     P = [body.inertia.matrix.astype(m.dtype) for body in m.model.bodies]
+    N = [0.0 * x for x in P]  # what errors of P are a share of
     D: dict[int, Matrix] = {}
     for k in m.model.tree.tip_to_base:
         joint, p = m.model.joints[k], m.model.tree.parent[k]
         rotors = joint.reflected_inertia * m.identity(joint.kind.nv)
         D[k] = H_star[k].mT @ P[k] @ H_star[k] + rotors
-        m.check_pivot(k, D[k], R[k])
+        N[k] = N[k] + m.bound_entries(P[k])
+        m.check_pivot(k, D[k], H_star[k].mT @ N[k] @ H_star[k])
         if p != WORLD:
-            felt = P[k] - P[k] @ H_star[k] @ m.solve(D[k], H_star[k].mT @ P[k])
+            G = m.solve(D[k], H_star[k].mT @ P[k]).mT
+            tau_bar = m.identity(P[k].shape[-1]) - G @ H_star[k].mT
+            felt = tau_bar @ P[k] @ tau_bar.mT + G @ rotors @ G.mT
             P[p] = P[p] + phi[k] @ felt @ phi[k].mT
+            N[p] = N[p] + phi[k] @ tau_bar @ N[k] @ tau_bar.mT @ phi[k].mT
     return P, [D[k] for k in range(len(P))]
 
 

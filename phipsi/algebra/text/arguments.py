@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from phipsi.algebra.text.forms import FORMS, WRITTEN
 from phipsi.algebra.text.place import failure
-from phipsi.algebra.text.spelling import escape
 from phipsi.algebra.text.tokens import Token
+from phipsi.cleaning import for_latex, quoted
 from phipsi.errors import PhipsiError
 
 DEEPEST_ARGUMENT = 8  # parentheses in one another
@@ -19,7 +19,7 @@ DEEPEST_ARGUMENT = 8  # parentheses in one another
 def in_unicode(argument: object) -> str:
     """An argument, as it may be typed."""
     if (form := WRITTEN.get(type(argument))) is None:
-        return repr(argument)
+        return quoted(argument)
     name, parts = form
     return f"{name}({', '.join(map(in_unicode, parts(argument)))})"
 
@@ -27,13 +27,13 @@ def in_unicode(argument: object) -> str:
 def in_latex(argument: object) -> str:
     """An argument in LaTeX: names upright."""
     if isinstance(argument, str):
-        return f"\\text{{{escape(argument)}}}"
+        return f"\\text{{{for_latex(argument)}}}"
     if type(argument) is tuple:
         return f"({', '.join(map(in_latex, argument))})"
     if isinstance(argument, (int, float)) and not isinstance(argument, bool):
         return repr(argument)
     if (form := WRITTEN.get(type(argument))) is None:
-        return f"\\text{{{escape(repr(argument))}}}"
+        return f"\\text{{{for_latex(repr(argument))}}}"
     name, parts = form
     return f"\\operatorname{{{name}}}({', '.join(map(in_latex, parts(argument)))})"
 

@@ -12,8 +12,8 @@ from phipsi.algebra.text.spelling import (
     STYLES,
     is_sign_of_a_name,
     spell,
-    unescape,
 )
+from phipsi.cleaning import from_latex
 from phipsi.errors import name_choices
 
 DEEPEST_NAME = 8  # accents on accents
@@ -125,7 +125,7 @@ class Reader:
         if self.text[place : place + 1] != "{":
             return self._base(place, depth + 1)
         end = self.group_end(place)
-        word = unescape(self.text[place + 1 : end - 1])
+        word = from_latex(self.text[place + 1 : end - 1])
         if word.isidentifier():
             return spell(word).text, end
         return self._base(place, depth + 1)

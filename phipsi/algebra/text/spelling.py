@@ -11,11 +11,12 @@ letters behind a colon, which no other name has. So `φ̃`, `\\tilde\\phi` and
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from unicodedata import combining, decomposition, normalize
+
+from phipsi.cleaning import for_latex
 
 _SMALL = "αβγδεζηθικλμνξοπρστυφχψω"
 _NAMES = (
@@ -130,7 +131,7 @@ def in_latex(name: str) -> str:
         return f"{in_latex(name[:-1])}'"
     base, accents, rest = _parts(spell(name).text)
     if not base:
-        return f"\\mathrm{{{escape(name)}}}"
+        return f"\\mathrm{{{for_latex(name)}}}"
     word, digits = _numbered(base)
     if digits and (len(word) == 1 or word in COMMANDS):
         base, rest = word, (digits, *rest)
@@ -194,34 +195,4 @@ def _command(part: str) -> str:
         return f"\\{STYLES[style]}{{{letter}}}"
     if part in COMMANDS:
         return f"\\{part}"
-    return part if len(part) == 1 or part.isdecimal() else f"\\mathrm{{{escape(part)}}}"
-
-
-# -- text in LaTeX -----------------------------------------------------------------------
-
-_ESCAPES = {sign: f"\\{sign}" for sign in "_%#&${}"}
-_ESCAPES |= {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
-_UNESCAPES = {escaped: sign for sign, escaped in _ESCAPES.items()}
-_ESCAPED = re.compile("|".join(map(re.escape, _UNESCAPES)))
-
-
-def escape(text: str) -> str:
-    r"""Text as LaTeX prints it; see `unescape`.
-
-    >>> print(escape("joint_1 {left}"))
-    joint\_1 \{left\}
-    """
-    return "".join(_ESCAPES.get(sign, sign) for sign in text)
-
-
-def unescape(text: str) -> str:
-    """What was escaped.
-
-    >>> unescape(escape("joint_1 {left}"))
-    'joint_1 {left}'
-    """
-    return _ESCAPED.sub(lambda found: _UNESCAPES[found[0]], text)
+    return part if len(part) == 1 or part.isdecimal() else f"\\mathrm{{{for_latex(part)}}}"

@@ -16,7 +16,8 @@ from phipsi.algebra.text import commands
 from phipsi.algebra.text.commands import Reader
 from phipsi.algebra.text.exponents import read_exponent
 from phipsi.algebra.text.place import failure
-from phipsi.algebra.text.spelling import Spelled, is_sign_of_a_name, spell, unescape
+from phipsi.algebra.text.spelling import Spelled, is_sign_of_a_name, spell
+from phipsi.cleaning import from_latex
 from phipsi.errors import InputError
 
 LONGEST = 10_000  # signs of a text
@@ -213,7 +214,7 @@ def _command(text: str, place: int) -> Token | None:
         return _quotient(text, fraction)
     if words := commands.TEXT.match(text, place):
         words_end = Reader(text).group_end(words.end() - 1)
-        inside = unescape(text[words.end() : words_end - 1])
+        inside = from_latex(text[words.end() : words_end - 1])
         return Token("string", text[place:words_end], place, words_end, value=inside)
     spelled, end = Reader(text).name(place)
     whole = Spelled(spelled, {0: 0, len(spelled): end - place})

@@ -2,10 +2,12 @@
 
     PHIPSI_CACHE        a directory, or "off"
     PHIPSI_CACHE_SIZE   how much it may hold, in MB; 512 if it is not set
+    PHIPSI_CACHE_KEY    the file of the user's secret, by which it is sealed
 
-Both are read at each use. Without them the directory is `phipsi` where the system
+They are read at each use. Without them the directory is `phipsi` where the system
 keeps such things: in $XDG_CACHE_HOME or ~/.cache, on macOS in ~/Library/Caches, on
-Windows in %LOCALAPPDATA%.
+Windows in %LOCALAPPDATA%. The secret is `phipsi/cache.key` in $XDG_STATE_HOME or
+~/.local/state, in ~/Library/Application Support, in %APPDATA%.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def store() -> Store | None:
     True
     """
     place = directory()
-    return None if is_off() or place is None else _store(place, bound())
+    return None if is_off() or place is None else _store(place, bound(), secret_file())
 
 
 def made_once(kind: str, key: bytes, make: Callable[[], bytes]) -> bytes:
@@ -62,14 +64,29 @@ def directory() -> str | None:
     chosen = _chosen()
     if chosen and chosen.lower() not in OFF:
         return os.path.abspath(os.path.expanduser(chosen))
+    return _of_system("LOCALAPPDATA", "~/Library/Caches", "XDG_CACHE_HOME", "~/.cache")
+
+
+def secret_file() -> str | None:
+    """The file of the user's secret; None for want of a home."""
+    chosen = os.environ.get("PHIPSI_CACHE_KEY", "").strip()
+    if chosen:
+        return os.path.abspath(os.path.expanduser(chosen))
+    mac = "~/Library/Application Support"
+    place = _of_system("APPDATA", mac, "XDG_STATE_HOME", "~/.local/state")
+    return None if place is None else os.path.join(place, "cache.key")
+
+
+def _of_system(windows: str, mac: str, standard: str, otherwise: str) -> str | None:
+    """Our directory among those of all programs: by names of the environment, and by paths."""
     if sys.platform == "win32":
-        above = os.environ.get("LOCALAPPDATA", "")
+        above = os.environ.get(windows, "")
     elif sys.platform == "darwin":
-        above = os.path.expanduser("~/Library/Caches")
+        above = os.path.expanduser(mac)
     else:
-        above = os.environ.get("XDG_CACHE_HOME", "")
+        above = os.environ.get(standard, "")
         if not os.path.isabs(above):  # as its standard says
-            above = os.path.expanduser("~/.cache")
+            above = os.path.expanduser(otherwise)
     return os.path.join(above, "phipsi") if os.path.isabs(above) else None
 
 
@@ -92,5 +109,5 @@ def bound() -> int:
 
 
 @lru_cache(maxsize=8)
-def _store(place: str, size: int) -> Store:
-    return Store(place, size)
+def _store(place: str, size: int, secret: str | None) -> Store:
+    return Store(place, size, secret)

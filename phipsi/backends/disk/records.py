@@ -2,19 +2,19 @@
 
 Found again, no expression is lowered for it and no graph traced. What is kept depends on
 phipsi's sources, on Python's version, and on a key; without one it is made anew. It is
-pickled: read only after the file was found to be of this user, writable by no one else,
-and whole (`phipsi.backends.disk.storage`), as Python reads its own compiled files.
+data, in which nothing can be run (`phipsi.backends.disk.encoding`), and read only after its
+seal was found right (`phipsi.backends.disk.storage`): the machine code in it will run.
 """
 
 from __future__ import annotations
 
-import pickle
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from phipsi.backends.disk import cache
 from phipsi.backends.disk.digest import digest
+from phipsi.backends.disk.encoding import NotStorableError, decode, encode
 from phipsi.backends.disk.sources import sources_digest
 
 Made = TypeVar("Made")
@@ -38,15 +38,15 @@ def kept(kind: str, key: Any, make: Callable[[], Made]) -> Made:
 
     def made() -> bytes:
         fresh.append(make())
-        return pickle.dumps(fresh[0], pickle.HIGHEST_PROTOCOL)
+        return encode(fresh[0])
 
     try:
         payload = cache.made_once(kind, digest(sources, sys.version_info[:2], key), made)
-    except pickle.PicklingError:  # of functions that have no name in a module
+    except NotStorableError:  # as of functions of the user's
         return fresh[0]
     if fresh:
         return fresh[0]
     try:
-        return pickle.loads(payload)
+        return decode(payload)
     except Exception:  # costs time, nothing else
         return make()

@@ -98,7 +98,7 @@ class Sources:
 
 
 _sources = Sources(HOME)  # phipsi/__init__.py imports this module first
-_asked: tuple[int, bytes | None] | None = None  # modules of phipsi that were loaded; the answer
+_asked: tuple[list[str], bytes | None] | None = None  # modules that were loaded; the answer
 
 
 def sources_digest() -> bytes | None:
@@ -108,9 +108,9 @@ def sources_digest() -> bytes | None:
     last asked for. What is loaded already runs on, whatever becomes of its file.
     """
     global _asked
-    origins = _origins()
-    if _asked is None or _asked[0] != len(origins):
-        _asked = len(origins), _sources.digest(origins)
+    loaded = _loaded()
+    if _asked is None or _asked[0] != loaded:
+        _asked = loaded, _sources.digest(_origins(loaded))
     return _asked[1]
 
 
@@ -120,8 +120,12 @@ def sources_fault() -> str:
     return _sources.fault
 
 
-def _origins() -> list[str | None]:
-    """Of the modules of phipsi that are loaded."""
-    loaded = [x for name, x in list(sys.modules.items()) if name.partition(".")[0] == "phipsi"]
-    specs = [getattr(module, "__spec__", None) for module in loaded]
+def _loaded() -> list[str]:
+    """The names of the modules of phipsi that are loaded."""
+    return [x for x in list(sys.modules) if x == "phipsi" or x.startswith("phipsi.")]
+
+
+def _origins(loaded: Iterable[str]) -> list[str | None]:
+    """The files of modules, by their names."""
+    specs = [getattr(sys.modules.get(name), "__spec__", None) for name in loaded]
     return [None if x is None or x.origin is None else os.path.abspath(x.origin) for x in specs]

@@ -1,19 +1,19 @@
 """Files that are made once and read often, by many processes at once.
 
 A directory of the user's own, with a file for each thing kept. A file appears
-under its name in one step, complete; what is in it says what it is, and a
-checksum, that it is whole. What is not whole, or not the user's alone, is never
-returned. Whatever fails here, a full disk or a directory that vanishes, costs
-the time to make a thing again, and raises nothing.
+under its name in one step, complete. In it stands what it is, and a seal: HMAC-SHA256
+of that and of all that it holds, with a secret of the user's that lies elsewhere. So what is
+damaged, has been moved to another name, or was put there by somebody without the secret, is
+never returned. Whatever fails here, a full disk or a directory that vanishes, costs the time
+to make a thing again, and raises nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import os
 import random
 import re
-import secrets
 import stat
 import struct
 import time
@@ -21,24 +21,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from phipsi.backends.disk import turns
-from phipsi.backends.disk.trust import complain, directory_fault, file_fault, is_mine
+from phipsi.backends.disk import plain_files, turns
+from phipsi.backends.disk.secret import fault_of_secret, make_secret, read_secret
+from phipsi.backends.disk.trust import complain, directory_fault, file_fault, is_mine, place_fault
 
-MAGIC = b"phipsi\n\1"  # the last byte is the version of the format
-_CHECKED = struct.Struct("<8s32s")  # magic, sha256 of the rest
+MAGIC = b"phipsi\n\2"  # the last byte is the version of the format
+_SEALED = struct.Struct("<8s32s")  # magic, seal of magic and rest
 _LENGTH = struct.Struct("<H")  # of the label, which then comes, and then the payload
 
 ENTRY = re.compile(r"(?P<kind>[a-z]+)-[0-9a-f]{64}\.phipsi")
 LEFT_OVER = re.compile(r"\.(?:[0-9a-f]{16}|[a-z]+-[0-9a-f]{64})\.(?P<kind>part|lock)")
 
 HOUR, DAY = 3600.0, 86400.0
+LARGEST = 64_000_000  # bytes of a file; the longest code there is, of 150,000 nodes, takes a tenth
 SHARES = 64  # a process looks at the whole directory when it has added this share of the bound
 FILLED = 7 / 8  # of the bound, after the oldest have gone
-
-_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-_READ |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-_WRITE |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class Entry(NamedTuple):
@@ -56,19 +53,27 @@ class Store:
     Args:
         directory: where; made when something is put there.
         bound: bytes; beyond them, what was not used for longest goes.
+        secret: the file of the user's secret, made when something is put; None for want of a home.
 
     >>> import tempfile
     >>> from phipsi.backends.disk.digest import digest
     >>> key = digest("the text")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = Store(folder, 1_000_000)
+    ...     store = Store(f"{folder}/cache", 1_000_000, f"{folder}/key")
     ...     store.put("object", key, b"machine code")
     ...     store.get("object", key), store.get("text", key)
     (b'machine code', None)
     """
 
-    def __init__(self, directory: str | os.PathLike[str], bound: int):
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        bound: int,
+        secret: str | os.PathLike[str] | None,
+    ):
         self.directory, self.bound = os.fspath(directory), bound
+        self.secret = None if secret is None else os.fspath(secret)
+        self._known: bytes | None = None  # the secret, once it was read
         # Many short processes look at the whole directory as often as a long one.
         self._added = random.random() * bound / SHARES
 
@@ -82,8 +87,9 @@ class Store:
             key: a digest.
         """
         with suppress(OSError):
-            if self._is_trusted():
-                return self._read(self.path(kind, key), _label(kind, key))
+            secret = self._secret_by(read_secret) if self._is_trusted() else None
+            if secret is not None:
+                return self._read(self.path(kind, key), secret, _label(kind, key))
         return None
 
     def put(self, kind: str, key: bytes, payload: bytes) -> None:
@@ -94,13 +100,13 @@ class Store:
             key: a digest of all that the payload depends on.
             payload: what `get` is to return.
         """
-        whole, path = _sealed(_label(kind, key), payload), self.path(kind, key)
-        if len(whole) > self.bound:
+        secret, path = self._prepared(), self.path(kind, key)
+        if secret is None:
             return
+        whole = _sealed(secret, _label(kind, key), payload)
         with suppress(OSError):
-            os.makedirs(self.directory, 0o700, exist_ok=True)
-            if self._is_trusted() and self._may_replace(path):
-                self._write(path, whole)
+            if len(whole) <= self._limit and self._may_replace(path):
+                plain_files.write(path, whole)
                 self._added += len(whole)
                 if self._added * SHARES >= self.bound:
                     self._added = 0.0
@@ -149,22 +155,21 @@ class Store:
 
     def fault(self) -> str:
         """Why nothing can be kept here; "" if it can."""
-        place = self.directory
-        try:
-            if fault := directory_fault(place):
-                return fault
-        except (FileNotFoundError, NotADirectoryError):
-            while not os.path.lexists(place) and place != os.path.dirname(place):
-                place = os.path.dirname(place)
-        except OSError as error:
-            return f"it cannot be looked at: {error.strerror or error}"
-        if not os.path.isdir(place):
-            return f"{place} is no directory"
-        if not os.access(place, os.W_OK | os.X_OK):
-            return f"nothing can be written in {place}"
-        return ""
+        return place_fault(self.directory) or fault_of_secret(self.secret)
 
     # -- inside --------------------------------------------------------------------------
+
+    def _prepared(self) -> bytes | None:
+        """The secret to seal with, if something can be kept here; both places made if need be."""
+        with suppress(OSError):
+            os.makedirs(self.directory, 0o700, exist_ok=True)
+        return self._secret_by(make_secret) if self._is_trusted() else None
+
+    def _secret_by(self, find: Callable[[str], bytes | None]) -> bytes | None:
+        """The user's secret, read or made, and remembered."""
+        if self._known is None and self.secret is not None:
+            self._known = find(self.secret)
+        return self._known
 
     def _is_trusted(self) -> bool:
         """Whether the directory is the user's alone; a warning if it is another's too."""
@@ -176,23 +181,20 @@ class Store:
             complain(self.directory, fault)
         return not fault
 
-    def _read(self, path: str, label: bytes) -> bytes | None:
-        try:
-            file = os.open(path, _READ)
-        except OSError:
-            if os.path.islink(path):
-                complain(path, file_fault(path, os.lstat(path)))
+    @property
+    def _limit(self) -> int:
+        """Bytes of one file."""
+        return min(self.bound, LARGEST)
+
+    def _read(self, path: str, secret: bytes, label: bytes) -> bytes | None:
+        found = plain_files.read(path, self._limit)
+        if found is None:
             return None
-        with os.fdopen(file, "rb", buffering=0) as stream:
-            found = os.fstat(file)
-            if fault := file_fault(path, found):
-                complain(path, fault)
-                return None
-            payload = _unsealed(label, stream.read())
+        payload = None if found.data is None else _unsealed(secret, label, found.data)
         with suppress(OSError):
             if payload is None:
                 os.unlink(path)
-            elif time.time() - found.st_mtime > DAY:
+            elif time.time() - found.written > DAY:
                 os.utime(path)
         return payload
 
@@ -203,27 +205,10 @@ class Store:
         except FileNotFoundError:
             return True
 
-    def _write(self, path: str, whole: bytes) -> None:
-        part = os.path.join(self.directory, f".{secrets.token_hex(8)}.part")
-        try:
-            file = os.open(part, _WRITE, 0o600)
-            try:
-                rest = memoryview(whole)
-                while rest:
-                    rest = rest[os.write(file, rest) :]
-            finally:
-                os.close(file)
-            os.replace(part, path)
-        finally:
-            with suppress(OSError):
-                os.unlink(part)
-
     @contextmanager
     def _turn(self, kind: str, key: bytes) -> Iterator[None]:
         """Alone with this key, as far as that is possible here."""
-        with suppress(OSError):
-            os.makedirs(self.directory, 0o700, exist_ok=True)
-        if not self._is_trusted():
+        if self._prepared() is None:
             yield
             return
         path = self.path(kind, key)
@@ -275,16 +260,23 @@ def _label(kind: str, key: bytes) -> bytes:
     return kind.encode() + b"-" + key
 
 
-def _sealed(label: bytes, payload: bytes) -> bytes:
-    """The contents of a file: whether it is whole, what it is, and what it holds."""
+def _sealed(secret: bytes, label: bytes, payload: bytes) -> bytes:
+    """The contents of a file: the seal, what it is, and what it holds."""
     rest = b"".join((_LENGTH.pack(len(label)), label, payload))
-    return _CHECKED.pack(MAGIC, hashlib.sha256(rest).digest()) + rest
+    return _SEALED.pack(MAGIC, _seal(secret, rest)) + rest
 
 
-def _unsealed(label: bytes, whole: bytes) -> bytes | None:
-    """What a file holds; None if it is damaged, of another format, or says that it is another."""
-    rest = memoryview(whole)[_CHECKED.size :]
-    if whole[: _CHECKED.size] != _CHECKED.pack(MAGIC, hashlib.sha256(rest).digest()):
-        return None
+def _unsealed(secret: bytes, label: bytes, whole: bytes) -> bytes | None:
+    """What a file holds; None if the seal is another's, or of something else."""
+    rest = memoryview(whole)[_SEALED.size :]
     begin = _LENGTH.pack(len(label)) + label
-    return bytes(rest[len(begin) :]) if rest[: len(begin)] == begin else None
+    if not whole.startswith(MAGIC) or rest[: len(begin)] != begin:
+        return None
+    seal = whole[len(MAGIC) : _SEALED.size]
+    return bytes(rest[len(begin) :]) if hmac.compare_digest(seal, _seal(secret, rest)) else None
+
+
+def _seal(secret: bytes, rest: bytes | memoryview) -> bytes:
+    found = hmac.new(secret, MAGIC, "sha256")
+    found.update(rest)
+    return found.digest()

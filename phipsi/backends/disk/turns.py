@@ -8,6 +8,7 @@ on as if he were alone: a lock saves work, nothing depends on it.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -67,6 +68,8 @@ def _try(path: str) -> IO[bytes] | None:
     """The locked file, or None if another has locked it, or has just removed it."""
     file = open(path, "a+b", buffering=0, opener=_open_own)  # noqa: SIM115
     try:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"{path} is no file, and stays as it is")
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(file.fileno()), os.lstat(path)):
             return file
@@ -80,7 +83,7 @@ def _try(path: str) -> IO[bytes] | None:
 
 
 def _open_own(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
 
 
 def _give_back(file: IO[bytes], path: str) -> None:

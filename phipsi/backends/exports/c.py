@@ -13,17 +13,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import cached_property
-from math import prod
+from itertools import chain
+from math import isfinite, prod
 
 import numpy as np
 
 from phipsi.backends.exports.c_library import EPILOGUE, number, prologue
-from phipsi.backends.exports.c_main import stored_results, stored_states, write_main
-from phipsi.backends.exports.c_names import argument_names, checked_name, result_names
+from phipsi.backends.exports.c_main import STATES, store_states, write_main
+from phipsi.backends.exports.c_names import (
+    argument_names,
+    checked_name,
+    in_comment,
+    result_names,
+)
 from phipsi.backends.exports.c_parts import MANY, ONE, Parts
 from phipsi.backends.job import Computation, Shape
 from phipsi.backends.partition import Partition, Task
-from phipsi.errors import BackendError
+from phipsi.errors import BackendError, SolveError
 from phipsi.graph.graph import GraphTooLargeError
 from phipsi.lowering.trace import Trace
 from phipsi.scalars import HUGE
@@ -46,7 +52,9 @@ def write_header(
         machine: what the header says that it belongs to.
 
     Raises:
-        BackendError: a graph too large to be written out, or numbers that are not doubles.
+        BackendError: a graph too large to be written out, numbers that are not doubles, or not
+            finite.
+        SolveError: no state that has a value.
         ZeroDivisionError: where a pivot is zero whatever the state.
     """
     checked_name(name)
@@ -59,7 +67,21 @@ def write_header(
             f"`{computation.doc}` on {machine!r} is too large for C: it has more than {LARGEST} "
             "operations, and C is written without loops over the bodies"
         ) from None
+    _check_numbers(computation, traced, machine)
     return _Header(computation, traced, name, states, machine).text()
+
+
+def _check_numbers(computation: Computation, traced: Trace, machine: str) -> None:
+    """BackendError for numbers that C has no digits for; what is not folded has no finite value."""
+    for node in traced.graph.live([*chain(*traced.outputs), *traced.checks]):
+        is_constant = node.op == "constant" and not isfinite(node.data)
+        operands = node.args if node.op != "less" else ()
+        if is_constant or (operands and all(x.op == "constant" for x in operands)):
+            raise BackendError(
+                f"`{computation.doc}` on {machine!r} holds a number that is not finite, "
+                f"{traced.graph.text(node)}: C is written of finite ones; look for what is too "
+                "large or infinite in the machine or in your own letters"
+            )
 
 
 class _Header:
@@ -150,8 +172,8 @@ class _Header:
             f"A test: cc -O3 -march=native -D{self.NAME}_TEST_MAIN -x c {self.name}.h -o test -lm "
             "&& ./test",
         ]
-        text = "\n".join(f" * {line}".rstrip() for line in lines)
-        return "/*\n" + text.replace("*/", "* /") + "\n */"
+        text = "\n".join(f" * {in_comment(line)}".rstrip() for line in lines)
+        return f"/*\n{text}\n */"
 
     def _signatures(self) -> list[str]:
         return [
@@ -241,14 +263,15 @@ class _Header:
         return self._function(f"size_t {self.name}_batch({parameters})", lines)
 
     def _main(self) -> str:
-        states = stored_states(self.states, sum(self.sizes.values()))
-        results = stored_results(self.computation, self.traced, states)
-        return write_main(
-            self.name,
-            {x: states[key] for key, x in self.inputs.items()},
-            dict(zip(self.outputs, results, strict=True)),
-            (_is_brought(self.work), _is_brought(self.batch_work)),
-        )
+        traced, numbers = self.traced, sum(self.sizes.values())
+        stored = store_states(self.computation, traced, self.states, numbers)
+        if not len(stored.results[0]):
+            raise SolveError(
+                f"`{self.computation.doc}` has no finite value in any of {STATES} random states "
+                f"of {self.machine!r}: C is not written, since nothing could test it"
+            )
+        brought = (_is_brought(self.work), _is_brought(self.batch_work))
+        return write_main(self.name, stored, self.inputs, self.outputs, brought)
 
     def _function(self, head: str, lines: list[str]) -> str:
         body = "\n".join(f"    {line}" for line in lines)

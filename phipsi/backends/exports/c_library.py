@@ -8,7 +8,7 @@ all angles where arithmetic is not that of doubles (`-ffast-math`, x87).
 from __future__ import annotations
 
 from fractions import Fraction
-from math import pi
+from math import isfinite, pi
 from string import Template
 
 from phipsi.backends import elementary, reduction
@@ -46,9 +46,9 @@ _PROLOGUE = Template("""\
 #pragma GCC optimize ("fp-contract=off", "no-math-errno", "no-tree-slp-vectorize")
 #endif
 #ifdef FP_FAST_FMA
-#define ${NAME}_FMA(x, y, z) fma(x, y, z)
+#define ${NAME}_FUSED(x, y, z) fma(x, y, z)
 #else
-#define ${NAME}_FMA(x, y, z) ((x) * (y) + (z))
+#define ${NAME}_FUSED(x, y, z) ((x) * (y) + (z))
 #endif
 
 /* Inputs of which the sum of squares is not below ${bound}: NaN, infinite or senseless. */
@@ -144,18 +144,18 @@ ${NAME}_INLINE void ${name}_sincos(const size_t n, const double *${NAME}_RESTRIC
     for (i = 0; i < n; ++i) {
         const uint64_t sign = UINT64_C(0x8000000000000000);
         const double size = fabs(x[i]);
-        const double t = ${NAME}_FMA(size, ${two_over_pi}, ${round});
+        const double t = ${NAME}_FUSED(size, ${two_over_pi}, ${round});
         const double k = t - ${round};
-        const double r = ${NAME}_FMA(k, -${p1}, size);
+        const double r = ${NAME}_FUSED(k, -${p1}, size);
         const double y = k * ${p2};
         const double hi = r - y;
-        const double lo = ${NAME}_FMA(k, -${p3}, r - hi - y);
+        const double lo = ${NAME}_FUSED(k, -${p3}, r - hi - y);
         const double z = hi * hi, half = z * 0.5, near_one = 1.0 - half;
         const double by_sin = ${by_sin};
         const double by_cos = ${by_cos};
-        const double sine = hi + ${NAME}_FMA(half, ${NAME}_FMA(hi, by_sin, -lo), lo);
-        const double rest = ${NAME}_FMA(hi, -lo, 1.0 - near_one - half);
-        const double cosine = near_one + ${NAME}_FMA(z * z, by_cos, rest);
+        const double sine = hi + ${NAME}_FUSED(half, ${NAME}_FUSED(hi, by_sin, -lo), lo);
+        const double rest = ${NAME}_FUSED(hi, -lo, 1.0 - near_one - half);
+        const double cosine = near_one + ${NAME}_FUSED(z * z, by_cos, rest);
         const uint64_t quadrant = ${name}_bits(t) << 62;
         const uint64_t odd = UINT64_C(0) - (${name}_bits(t) & 1);
         const uint64_t both = (${name}_bits(sine) ^ ${name}_bits(cosine)) & odd;
@@ -211,13 +211,14 @@ def number(x: float) -> str:
     >>> number(0.1), number(1e300), number(-2.0)
     ('0.1', '1e+300', '-2.0')
     """
+    assert isfinite(x), "C has no such number"
     return repr(float(x))
 
 
 def _polynomial(name: str, coefficients: tuple[float, ...]) -> str:
     """c0 + c1 z + c2 z^2 + ..., as `instructions.horner` takes it."""
     *rest, before, last = map(number, coefficients)
-    fma = f"{name.upper()}_FMA"
+    fma = f"{name.upper()}_FUSED"
     text = f"{fma}(z, {last}, {before})"
     for c in reversed(rest):
         text = f"{fma}({text}, z,\n            {c})"

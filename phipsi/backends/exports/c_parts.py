@@ -200,7 +200,7 @@ class _Writer:
         z = self.read(node.args[1 if first else 0])
         if node.op == "sub":
             x, z = (x, f"-{z}") if first else (f"-{x}", z)
-        return f"{self.parts.name.upper()}_FMA({x}, {y}, {z})"
+        return f"{self.parts.name.upper()}_FUSED({x}, {y}, {z})"
 
     def _condition(self, node: Node) -> str:
         x, y = (self.read(a) for a in node.args)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from phipsi.backends.job import Computation, Shape
+from phipsi.backends.exports.c_names import result_names, symbol_names
+from phipsi.backends.job import Computation
 from phipsi.errors import BackendError, InputError
 from phipsi.extras import need
 from phipsi.graph.graph import GraphTooLargeError, Node
@@ -21,6 +22,9 @@ OPTIONS = ()  # beside the name
 
 def export(computation: Computation, model: Model, name: str) -> Any:
     """A `casadi.Function` of the arguments, by their names; vectors are columns.
+
+    In names of files what is neither letter, digit, _ nor . becomes _, since CasADi writes
+    them into code.
 
     Args:
         computation: what it computes.
@@ -45,7 +49,8 @@ def export(computation: Computation, model: Model, name: str) -> Any:
             f"`{computation.doc}` on {model.name!r} is too large for CasADi: it has more than "
             f"{LARGEST} operations, and a graph has no loops over the bodies"
         ) from None
-    symbols = {key: _symbol(ca, key, shape) for key, shape in computation.inputs.items()}
+    names = symbol_names(computation.inputs)
+    symbols = {key: ca.SX.sym(names[key], *shape) for key, shape in computation.inputs.items()}
     flat = [x for entries in traced.outputs for x in entries]
     values = _values(ca, traced.graph.live(flat), symbols)
     results = []
@@ -56,12 +61,8 @@ def export(computation: Computation, model: Model, name: str) -> Any:
             if node is not traced.graph.zero:
                 result[e // columns, e % columns] = values[node]
         results.append(result)
-    outputs = ["out"] if len(results) == 1 else [f"out{i}" for i in range(len(results))]
-    return ca.Function(name, list(symbols.values()), results, list(symbols), outputs)
-
-
-def _symbol(ca: Any, name: str, shape: Shape) -> Any:
-    return ca.SX.sym(name, *shape)
+    outputs = result_names(len(results))
+    return ca.Function(name, list(symbols.values()), results, list(names.values()), outputs)
 
 
 def _values(ca: Any, nodes: list[Node], symbols: dict[str, Any]) -> dict[Node, Any]:

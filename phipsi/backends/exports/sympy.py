@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from phipsi.backends.exports.c_names import symbol_names
 from phipsi.backends.exports.fixed import Fixed
 from phipsi.backends.job import Computation, Job
 from phipsi.errors import BackendError, InputError
@@ -35,7 +36,9 @@ OPTIONS = ("simplify",)  # beside the name
 def export(computation: Computation, model: Model, name: str, simplify: bool = True) -> Any:
     """A `sympy.Matrix`, vectors as columns; of several expressions a tuple.
 
-    Its symbols are q0, q1, ... for the entries of q, and so on; the plain name for a number.
+    Its symbols are q0, q1, ... for the entries of q, and so on; the plain name for a number. In
+    names of files what is neither letter, digit, _ nor . becomes _, since SymPy prints them
+    as code.
 
     Args:
         computation: an expression on a machine.
@@ -97,8 +100,10 @@ def _is_odd(node: Node) -> bool:
 def _check_symbols(computation: Computation) -> None:
     """InputError where entries of two arguments have one name, as q1 and the entry 1 of q."""
     owners: dict[str, str] = {}
+    names = symbol_names(computation.inputs)
     for name, shape in computation.inputs.items():
-        for symbol in [f"{name}{i}" for i in range(prod(shape))] if shape else [name]:
+        near = names[name]
+        for symbol in [f"{near}{i}" for i in range(prod(shape))] if shape else [near]:
             other = owners.setdefault(symbol, name)
             if other != name:
                 raise InputError(
@@ -112,6 +117,7 @@ class _Symbols:
 
     def __init__(self, computation: Computation):
         self.inputs = computation.inputs
+        self.names = symbol_names(computation.inputs)
         self.places = computation.places if isinstance(computation, Fixed) else {}
 
     def input(self, key: tuple[str, int]) -> Any:
@@ -124,8 +130,8 @@ class _Symbols:
         if isinstance(place, float):
             return Exact(exact_number(place))
         name, entry = place
-        is_number = not self.inputs.get(name, (1,))
-        return Exact(sympy.Symbol(name if is_number else f"{name}{entry}"))
+        is_number, near = not self.inputs.get(name, (1,)), self.names.get(name, name)
+        return Exact(sympy.Symbol(near if is_number else f"{near}{entry}"))
 
 
 def _formulas(computation: Computation) -> list[list[Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
+from phipsi.cleaning import visible
 from phipsi.cli.checking.comparison import Comparison
 from phipsi.cli.checking.opinions import Opinion
 from phipsi.cli.describe import entry
@@ -70,7 +71,7 @@ class Findings:
 
     def print_on(self, screen: Screen) -> None:
         """In words: tables first, the verdicts last."""
-        screen.print(Text(self.model.name, style="bold"))
+        screen.print(Text(visible(self.model.name), style="bold"))
         screen.print(facts(self._facts()))
         screen.print(heading("phipsi by itself"))
         _print_comparisons(screen, self.laws)

@@ -12,6 +12,7 @@ import numpy as np
 
 from phipsi.algebra.identities.pick_offs import lacks_a_joint, of_joint, put_joint
 from phipsi.algebra.node import Node, Product, Scaled, Sum, Symbol, Transpose
+from phipsi.cleaning import visible
 from phipsi.errors import InputError, PhipsiError, SolveError
 from phipsi.explain.deriving.derivation import Derivation
 from phipsi.explain.deriving.trials import Trial, axes_of, random_trial
@@ -75,7 +76,7 @@ class Check:
         for step, name in dict.fromkeys((x.step, x.name) for x in self.residuals):
             value = self.of_step(step)
             mark = "" if value < TOLERANCE else "   FAILS"
-            lines.append(f"  {step or '':>3}  {value:8.1e}  {name}{mark}")
+            lines.append(f"  {step or '':>3}  {value:8.1e}  {visible(name)}{mark}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

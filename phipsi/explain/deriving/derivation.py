@@ -10,6 +10,7 @@ from phipsi.algebra.identities.equation import Equation, Requirement
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.rewriting.price import Price
 from phipsi.algebra.rewriting.share import with_names
+from phipsi.cleaning import for_latex, visible
 
 if TYPE_CHECKING:
     from phipsi.explain.deriving.check import Check
@@ -48,7 +49,7 @@ class Step:
     @property
     def reason(self) -> str:
         """Name and source, as written behind a line."""
-        return f"{self.name}  {self.source}".strip()
+        return "  ".join(part for part in (self.name, self.source) if part)
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class Derivation:
         """The derivation as an `align*` environment, the reason of each step beside it."""
         lines = [rf"    & {self.expression.latex()}"]
         for step in self.steps:
-            lines.append(rf"  ={{}} & {step.after.latex()} && \text{{{_escaped(step.reason)}}}")
+            lines.append(rf"  ={{}} & {step.after.latex()} && \text{{{for_latex(step.reason)}}}")
         body = " \\\\\n".join(lines)
         return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
@@ -170,19 +171,10 @@ class Derivation:
             lines += [f"      with {name} = {part}" for name, part in parts.items()]
         if self.conditions:
             lines.append(f"for {', '.join(map(str, self.conditions))}")
-        return "\n".join((*lines, self.verdict))
+        return "\n".join(map(visible, (*lines, self.verdict)))
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_latex_(self) -> str:
         return f"$$\n{self.latex().replace('align*', 'aligned')}\n$$"
-
-
-def _escaped(text: str) -> str:
-    """Plain text for LaTeX."""
-    for sign in "\\":
-        text = text.replace(sign, r"\textbackslash ")
-    for sign in "&%$#_{}":
-        text = text.replace(sign, rf"\{sign}")
-    return text.replace("~", r"\textasciitilde ").replace("^", r"\textasciicircum ")

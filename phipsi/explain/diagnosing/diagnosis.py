@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from phipsi.cleaning import for_html, quoted, visible
 from phipsi.errors import InputError, name_choices
 
 Status = Literal["fine", "lost", "implausible", "unknown", "wrong"]
@@ -67,7 +67,7 @@ class Finding:
     @property
     def where(self) -> str:
         """The worst body or joint, as `joint 'elbow'`."""
-        return f"{self.place} {self.name!r}" if self.name else ""
+        return f"{self.place} {quoted(self.name)}" if self.name else ""
 
     def as_dict(self) -> dict[str, Any]:
         """For programs: texts and finite numbers, as JSON has them."""
@@ -84,7 +84,7 @@ class Finding:
         }
 
     def __str__(self) -> str:
-        return f"{self.measure}: {self.verdict}; {self.meaning}"
+        return visible(f"{self.measure}: {self.verdict}; {self.meaning}")
 
 
 class Diagnosis(Sequence[Finding]):
@@ -132,16 +132,17 @@ class Diagnosis(Sequence[Finding]):
     @property
     def summary(self) -> str:
         """All of it in a line."""
+        machine = visible(self.machine)
         odd = [each for each in self if each.status != "fine"]
         if not odd:
             most = self.worst
             lost = f"{max(0, round(most.digits))} of {DIGITS} digits lost at most"
-            return f"{self.machine}: all {len(self)} measures are fine, {lost}, by {most.measure}"
+            return f"{machine}: all {len(self)} measures are fine, {lost}, by {most.measure}"
         counts = {s: sum(each.status == s for each in odd) for s in reversed(STATUSES)}
         words = {"lost": "digits lost", "unknown": "not looked at"}
         told = ", ".join(f"{words.get(s, s)}: {n}" for s, n in counts.items() if n)
         where = f", {self.worst.where}" if self.worst.name else ""
-        return f"{self.machine}: of {len(self)} measures {told}; see {self.worst.measure}{where}"
+        return f"{machine}: of {len(self)} measures {told}; see {self.worst.measure}{where}"
 
     def as_dict(self) -> dict[str, Any]:
         """For programs: what JSON has."""
@@ -184,15 +185,15 @@ class Diagnosis(Sequence[Finding]):
 
     def _repr_html_(self) -> str:
         def row(cells: Sequence[str], tag: str, style: str = "") -> str:
-            inner = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+            inner = "".join(f"<{tag}>{for_html(cell)}</{tag}>" for cell in cells)
             return f"<tr{style}>{inner}</tr>"
 
         marks = {"wrong": ' style="color: #c00; font-weight: bold"'}
         marks |= dict.fromkeys(("lost", "implausible"), ' style="color: #a60"')
         rows = [row(_cells(each), "td", marks.get(each.status, "")) for each in self]
-        told = [f"<li>{html.escape(str(each))}</li>" for each in self if each.status != "fine"]
+        told = [f"<li>{for_html(str(each))}</li>" for each in self if each.status != "fine"]
         return (
-            f"<p><b>{html.escape(self.summary)}</b></p>"
+            f"<p><b>{for_html(self.summary)}</b></p>"
             f"<table><thead>{row(COLUMNS, 'th')}</thead><tbody>{''.join(rows)}</tbody></table>"
             + (f"<ul>{''.join(told)}</ul>" if told else "")
         )

@@ -11,6 +11,7 @@ from phipsi.algebra.node import Node
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.walk import letters_of
+from phipsi.cleaning import visible
 from phipsi.errors import InputError
 from phipsi.explain.drawings import colours, svg
 from phipsi.explain.drawings.cells import Cell
@@ -103,10 +104,10 @@ def draw_blocks(
     count = blocks.nonzero.size
     verb = "is" if count == 1 else "are"
     said = f"{int(blocks.nonzero.sum())} of {plural(count, 'block')} {verb} nonzero"
-    title = f"{written(node)} of {model.name}: {said}"
+    title = f"{written(node)} of {visible(model.name)}: {said}"
     if not factors:
         return _one(node, model, blocks, title, said)
-    heading = f"{model.name}: {said}"
+    heading = f"{visible(model.name)}: {said}"
     return draw_row(node, lambda x: find_blocks(x, structure, inputs), title, heading)
 
 
@@ -136,7 +137,7 @@ def _one(node: Node, model: Model, blocks: Blocks, title: str, said: str) -> Dra
     left = MARGIN + _room(blocks.rows)
     width = max(left + picture.width, 400.0, *(MARGIN + item_width(x) for x in items)) + MARGIN
     heading = wrapped(written(node), width - 2 * MARGIN, 16.0)
-    facts = [f"{spaces_of(node)} · {model.name}", said]
+    facts = [f"{spaces_of(node)} · {visible(model.name)}", said]
     below = [x for fact in facts for x in wrapped(fact, width - 2 * MARGIN, 11.0)]
     top = MARGIN + 22.0 * len(heading) + 16.0 * len(below) + 12.0 + _room(blocks.columns)
     end = top + picture.height + 14.0

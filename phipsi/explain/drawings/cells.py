@@ -9,6 +9,7 @@ from enum import Enum
 
 from phipsi.algebra.node import Inverse, Node, Product, Symbol, Transpose
 from phipsi.algebra.spaces import BASE, BODY, COORDINATES, JOINT, POINTS, POSE, Space
+from phipsi.cleaning import visible
 from phipsi.lowering.inputs import Inputs
 from phipsi.model.model import Point
 from phipsi.model.tree import WORLD, WORLD_NAME, Tree
@@ -64,12 +65,12 @@ def cells_of(space: Space, inputs: Inputs, points: Sequence[Point] | None = None
     model = inputs.model
     if space in (BODY, POSE):
         sizes = inputs.sizes(space)
-        return [Cell(x.name, sizes[k], k) for k, x in enumerate(model.bodies)]
+        return [Cell(visible(x.name), sizes[k], k) for k, x in enumerate(model.bodies)]
     if space is JOINT:
-        return [Cell(x.name, x.kind.nv, k) for k, x in enumerate(model.joints)]
+        return [Cell(visible(x.name), x.kind.nv, k) for k, x in enumerate(model.joints)]
     if space is COORDINATES:
         owners = [(k, x) for k, x in enumerate(model.joints) if x.mimic is None]
-        return [Cell(x.name, x.kind.nv, k) for k, x in owners]
+        return [Cell(visible(x.name), x.kind.nv, k) for k, x in owners]
     if space is BASE:
         return [Cell(WORLD_NAME, inputs.sizes(space)[0], WORLD)]
     if space is POINTS:
@@ -87,7 +88,7 @@ def _points(inputs: Inputs, points: Sequence[Point] | None) -> list[Cell]:
     for point, size in zip(points, sizes, strict=True):
         seen[point.frame] += 1
         number = f" {seen[point.frame]}" if several[point.frame] > 1 else ""
-        cells.append(Cell(f"{point.frame}{number}", size, inputs.model.locate(point)[0]))
+        cells.append(Cell(visible(f"{point.frame}{number}"), size, inputs.model.locate(point)[0]))
     return cells
 
 

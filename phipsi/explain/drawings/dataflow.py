@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from phipsi.algebra.node import Node
 from phipsi.algebra.parse import Symbols, as_expression
-from phipsi.compile import make_program
+from phipsi.cleaning import visible
+from phipsi.compile import make_readable
 from phipsi.errors import InputError
 from phipsi.explain.drawings.blocks import LARGEST
 from phipsi.explain.drawings.drawing import Drawing
@@ -63,12 +64,12 @@ def draw_dataflow(
             )
         if not count:
             raise InputError(f"draw_dataflow: {model.name!r} has no moving bodies to sweep over")
-    program = make_program([node], plain=model is None or not model.has_mimics)
+    program = make_readable([node], plain=model is None or not model.has_mimics)
     labels = Labels(program)
-    names = [] if model is None else [x.name for x in model.bodies]
+    names = [] if model is None else [visible(x.name) for x in model.bodies]
     skeleton = Skeleton(None if model is None else model.tree, names)
     title = f"{written(node)}: {plural(program.sweeps, 'sweep')} over the bodies"
-    where = f"on {'any machine' if model is None else model.name}"
+    where = f"on {'any machine' if model is None else visible(model.name)}"
     formulas = _formulas(program, labels, node)
     return Page(flow_of(program), labels, skeleton, formulas, written(node), where).drawing(title)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from xml.sax.saxutils import escape, quoteattr
+
+from phipsi.cleaning import for_html
 
 FONT = "DejaVu Sans, Verdana, Segoe UI, Helvetica, Arial, sans-serif"
 # How wide letters are, of their size: bounds for the widest of these fonts.
 NARROW, CAPITAL, WIDE, OTHER = 0.42, 0.76, 1.0, 0.64
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 Point = tuple[float, float]
 
@@ -25,12 +25,12 @@ def element(name: str, *children: str, **attributes: object) -> str:
     '<rect x="1" width="2.5" stroke-width="3"/>'
     """
     given = {key.replace("_", "-"): x for key, x in attributes.items() if x is not None}
-    opening = "".join([name, *(f" {key}={quoteattr(_shown(x))}" for key, x in given.items())])
+    opening = "".join([name, *(f' {key}="{_shown(x)}"' for key, x in given.items())])
     return f"<{opening}>{''.join(children)}</{name}>" if children else f"<{opening}/>"
 
 
 def _shown(value: object) -> str:
-    return number(value) if isinstance(value, (int, float)) else legal(str(value))
+    return number(value) if isinstance(value, (int, float)) else for_html(str(value))
 
 
 def number(x: float) -> str:
@@ -43,22 +43,13 @@ def number(x: float) -> str:
     return "0" if text == "-0" else text
 
 
-def legal(text: str) -> str:
-    """The text without what XML cannot hold: a name of a file may have anything.
-
-    >>> legal("a\\x00b") == "a\\ufffdb"
-    True
-    """
-    return _FORBIDDEN.sub("\ufffd", text)
-
-
 def note(name: str, text: str) -> str:
     """A `title`, which browsers show under the pointer, or a `desc`: words for who cannot see.
 
     >>> note("title", "a < b")
     '<title>a &lt; b</title>'
     """
-    return f"<{name}>{escape(legal(text))}</{name}>"
+    return f"<{name}>{for_html(text)}</{name}>"
 
 
 def rectangle(
@@ -100,7 +91,7 @@ def arrow(points: Sequence[Point], color: str, width: float = 1.6, head: float =
 
 def text(x: float, y: float, words: str, size: float, color: str, **attributes: object) -> str:
     """A line of text whose middle is at height y."""
-    content = escape(legal(words))
+    content = for_html(words)
     return element(
         "text", content, x=x, y=y + 0.35 * size, font_size=size, fill=color, **attributes
     )
@@ -112,15 +103,15 @@ def formula(x: float, y: float, words: str, size: float, color: str, **attribute
     >>> formula(0, 0, "J_m", 10.0, "#000000").count("tspan")
     2
     """
-    pieces = re.split(r"_(\w+)", legal(words))
+    pieces = re.split(r"_(\w+)", words)
     low = {"font_size": 0.75 * size, "dy": 0.25 * size}
     content, down = "", False
     for number_of_piece, piece in enumerate(pieces):
         if number_of_piece % 2:
-            lower = escape(piece.replace("_", ","))
+            lower = for_html(piece.replace("_", ","))
             content, down = content + element("tspan", lower, **low), True
         elif piece:
-            up = element("tspan", escape(piece), dy=-0.25 * size) if down else escape(piece)
+            up = element("tspan", for_html(piece), dy=-0.25 * size) if down else for_html(piece)
             content, down = content + up, False
     return element(
         "text", content, x=x, y=y + 0.35 * size, font_size=size, fill=color, **attributes

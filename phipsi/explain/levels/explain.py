@@ -11,7 +11,7 @@ from phipsi.algebra.node import Node
 from phipsi.algebra.parse import Symbols, as_expression
 from phipsi.algebra.spaces import POINTS
 from phipsi.algebra.walk import letters_of
-from phipsi.compile import make_program, rewrite_expressions
+from phipsi.compile import make_readable, rewrite_expressions
 from phipsi.errors import InputError, LoweringError, SolveError, name_choices
 from phipsi.explain.levels.cost import price_of
 from phipsi.explain.levels.explanation import TITLES, Explanation, Level, Part
@@ -143,7 +143,7 @@ def _explained(
     )
     try:
         check_rows(expressions)
-        notation = Notation(make_program(expressions, plain))
+        notation = Notation(make_readable(expressions, plain))
     except (LoweringError, SolveError) as error:
         if inspect:
             raise

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from phipsi.algebra.node import Node
+from phipsi.cleaning import fenced, for_html, visible_lines
 from phipsi.errors import InputError
 from phipsi.explain.levels.layout import in_letters
 from phipsi.explain.levels.record import Key
@@ -39,7 +39,7 @@ class Level:
     text: str
 
     def __str__(self) -> str:
-        return f"Level {self.number}: {self.title}\n{self.text}"
+        return visible_lines(f"Level {self.number}: {self.title}\n{self.text}")
 
     __repr__ = __str__  # so that a prompt shows it
 
@@ -108,7 +108,7 @@ class Explanation:
         sections.append(("Cost", self.cost))
         if self.numbers:
             sections.append(("Numbers", self.numbers))
-        return [(title, text) for title, text in sections if text]
+        return [(title, visible_lines(text)) for title, text in sections if text]
 
     def _in_letters(self) -> list[tuple[str, str]]:
         """The sections with the letters of the papers in their formulas.
@@ -137,16 +137,14 @@ class Explanation:
         return f"<Explanation of `{text}`, {self.view}, {len(self.levels)} levels>"
 
     def _repr_markdown_(self) -> str:
-        return "\n\n".join(
-            f"**{title}**\n\n```text\n{text}\n```" for title, text in self._in_letters()
-        )
+        return "\n\n".join(f"**{title}**\n\n{fenced(text)}" for title, text in self._in_letters())
 
     def _repr_html_(self) -> str:
         parts = []
         for i, (title, text) in enumerate(self._in_letters()):
             opened = " open" if i in (0, 3) else ""
             parts.append(
-                f"<details{opened}><summary><b>{html.escape(title)}</b></summary>"
-                f'<pre style="line-height:1.35">{html.escape(text)}</pre></details>'
+                f"<details{opened}><summary><b>{for_html(title)}</b></summary>"
+                f'<pre style="line-height:1.35">{for_html(text)}</pre></details>'
             )
         return "".join(parts)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from phipsi.algebra.alphabet import PAPERS
 from phipsi.algebra.node import Node, Symbol
 from phipsi.algebra.text.spelling import in_unicode
+from phipsi.cleaning import visible, visible_lines
 
 WIDTH = 100
 
@@ -17,7 +18,11 @@ WIDTH = 100
 def paragraph(text: str, indent: int = 0) -> str:
     """A text, wrapped; further lines are indented."""
     wrapped = textwrap.wrap(
-        text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+        visible_lines(text),
+        WIDTH,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
     return "\n".join(wrapped)
 
@@ -31,6 +36,7 @@ def table(rows: Sequence[Sequence[str]], margin: int = 2) -> str:
     """
     if not rows:
         return ""
+    rows = [[visible(cell) for cell in row] for row in rows]
     count = len(rows[0])
     widths = [max(len(row[i]) for row in rows) for i in range(count - 1)]
     lines = []
@@ -49,7 +55,7 @@ def wrapped_line(text: str, indent: int) -> str:
     """A line of code; what does not fit goes on further right."""
     return "\n".join(
         textwrap.wrap(
-            text,
+            visible_lines(text),
             WIDTH,
             initial_indent=" " * indent,
             subsequent_indent=" " * (indent + 8),

@@ -15,18 +15,19 @@ import numpy as np
 
 from phipsi.algebra import operators as op
 from phipsi.algebra.spaces import BODY, JOINT
+from phipsi.cleaning import visible
 from phipsi.errors import InputError
 from phipsi.explain.levels.layout import WIDTH
 from phipsi.explain.levels.notation import Notation
 from phipsi.lowering import blocks, rigid, transforms
-from phipsi.lowering.evaluate import scalars_of
+from phipsi.lowering.evaluate import evaluate, scalars_of
 from phipsi.lowering.inputs import SPATIAL, Inputs
 from phipsi.lowering.interpret import Run
 from phipsi.lowering.machine import Block, Machine, to_link
 from phipsi.lowering.program import FRAME, Effect, Program, Slot, Statement
 from phipsi.lowering.seat import Seat
+from phipsi.lowering.statements import find_careful
 from phipsi.lowering.steps import STEPS
-from phipsi.lowering.watch import Watch
 from phipsi.model.tree import WORLD
 
 Key = str | tuple[str, str]  # a body, a joint, a point, "world"; a body and where a column started
@@ -69,7 +70,7 @@ class Recorder(Run):
 
     def __init__(self, program: Program, inputs: Inputs, wanted: Iterable[Slot]):
         machine = Machine(inputs.model, shifted=False)
-        super().__init__(program, machine, scalars_of(inputs), None, Watch(inputs.model))
+        super().__init__(program, machine, scalars_of(inputs))
         self._model, self._inputs = inputs.model, inputs
         self._wanted = set(wanted)
         self._steps = {x.target: x.step for x in program.statements()}
@@ -79,6 +80,8 @@ class Recorder(Run):
 
     def run(self) -> None:
         self._check_size()
+        careful = find_careful(self.program, plain=not self._model.has_mimics)
+        evaluate(careful, self.machine, self._inputs)  # SolveError where there is no value
         with np.errstate(all="ignore"):
             super().run()
 
@@ -277,7 +280,7 @@ def _quantity(name: str, places: dict[Key, np.ndarray], is_given: bool) -> str:
 
 
 def _key(key: Key) -> str:
-    return key if isinstance(key, str) else f"{key[0]}, {key[1]}"
+    return visible(key if isinstance(key, str) else f"{key[0]}, {key[1]}")
 
 
 def without_rounding(value: np.ndarray) -> np.ndarray:

@@ -7,6 +7,6 @@ seat's `link`; a step is written once for all of them.
 """
 
 from phipsi.lowering.seat import STEPS
-from phipsi.lowering.steps import arithmetic, body, joint, world
+from phipsi.lowering.steps import arithmetic, body, guard, joint, world
 
-__all__ = ["STEPS", "arithmetic", "body", "joint", "world"]
+__all__ = ["STEPS", "arithmetic", "body", "guard", "joint", "world"]

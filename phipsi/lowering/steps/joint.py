@@ -76,7 +76,7 @@ def _resists(N: Matrix) -> bool:
     return any(not is_zero(x) for row in N for x in row)
 
 
-def _lost(L_star: Matrix, N: Matrix) -> list[int]:
+def lost_rows(L_star: Matrix, N: Matrix) -> list[int]:
     """The rows that no force passes: those L sees, if it sees as many as it has speeds.
 
     A revolute joint passes no moment about its axis, a spherical one none at
@@ -89,7 +89,7 @@ def _lost(L_star: Matrix, N: Matrix) -> list[int]:
 def _picked(L_star: Matrix, N: Matrix) -> dict[int, int]:
     """Of each row that L picks which speed it is, if it only picks and nothing else resists."""
     picked: dict[int, int] = {}
-    for i in _lost(L_star, N):
+    for i in lost_rows(L_star, N):
         ones = [j for j, x in enumerate(L_star[i]) if is_one(x)]
         if len(ones) != 1 or any(not is_zero(x) and not is_one(x) for x in L_star[i]):
             return {}
@@ -99,7 +99,7 @@ def _picked(L_star: Matrix, N: Matrix) -> dict[int, int]:
 
 @step("D")
 def pivot_factor(seat: Seat, D: Matrix, P: Matrix, L_star: Matrix) -> list[list[Scalar]]:
-    """D = L Delta L*, watched: a pivot that vanishes beside P is named."""
+    """D = L Delta L*, watched: where a pivot is small beside P, it has to be looked at."""
     if seat.watch is not None:
         seat.watch("pivot", seat, D, P, L_star)
     return blocks.factored(D)
@@ -143,7 +143,7 @@ def relieve(seat: Seat, P: Matrix, L_star: Matrix, N: Matrix, factor: Matrix, G:
     stable as a Cholesky step. Departure: rows and columns that pass no force are
     zero by structure, not by subtraction.
     """
-    lost, n = _lost(L_star, N), len(P)
+    lost, n = lost_rows(L_star, N), len(P)
     LP = [blocks.apply_transposed(L_star, row) for row in P]  # by columns
     if len(factor) == 1:
         left, right = G, LP
@@ -175,7 +175,7 @@ def relieve_any(seat: Seat, P: Matrix, L_star: Matrix, G: Matrix) -> Matrix:
 @step("tau_bar @ x")
 def pass_force(seat: Seat, G: Matrix, L_star: Matrix, N: Matrix, x: Vector) -> list[Scalar]:
     """tau_bar x = x - G L x: a force that passes the free joint."""
-    lost, seen = _lost(L_star, N), blocks.apply_transposed(L_star, x)
+    lost, seen = lost_rows(L_star, N), blocks.apply_transposed(L_star, x)
     return [
         0 if i in lost else minus(y, blocks.dot(row, seen))
         for i, (y, row) in enumerate(zip(x, G, strict=True))
@@ -191,6 +191,6 @@ def pass_motion(seat: Seat, G: Matrix, L_star: Matrix, N: Matrix, x: Vector) -> 
 @step("tau_bar")
 def pass_matrix(seat: Seat, G: Matrix, L_star: Matrix, N: Matrix) -> list[list[Scalar]]:
     """tau_bar = I - G L."""
-    lost, GL = _lost(L_star, N), blocks.compose_transposed(G, L_star)
+    lost, GL = lost_rows(L_star, N), blocks.compose_transposed(G, L_star)
     full = blocks.subtract_matrices(blocks.identity(len(G)), GL)
     return [blocks.zeros(len(row)) if i in lost else row for i, row in enumerate(full)]
