@@ -15,7 +15,7 @@ from machines import prismatic, random_machine, random_state, revolute, spherica
 import phipsi as pp
 from phipsi.algebra.spaces import BODY, JOINT, POINTS, POSE
 from phipsi.algebra.walk import letters_of
-from phipsi.compile import make_program
+from phipsi.compile import make_program, make_readable
 from phipsi.explain.levels.record import Recorder
 from phipsi.lowering.dense import DenseMachine
 from phipsi.lowering.inputs import Inputs
@@ -49,7 +49,7 @@ def programs(name, families):
     model, q, v, values, points = state(name)
     for expression in [x for family in families for x in FAMILIES[family].values()]:
         try:
-            program = make_program([expression], plain=not model.has_mimics)
+            program = make_readable([expression], plain=not model.has_mimics)
             inputs = Inputs(model, expression, q, v, points, given([expression], values))
             slots = [x.target for x in program.statements() if x.target is not None]
             run = Recorder(program, inputs, slots)

@@ -13,7 +13,7 @@ from phipsi.algebra.node import Node
 from phipsi.backends.disk.identity import Parts, of_blocks, of_expressions, of_machine
 from phipsi.graph.graph import Graph
 from phipsi.lowering.machine import Machine
-from phipsi.lowering.program import Program
+from phipsi.lowering.program import Guard, Program
 from phipsi.lowering.template_derivatives import CONFIGURATION, Product
 from phipsi.lowering.trace import Trace, trace
 from phipsi.model.model import Model
@@ -164,7 +164,9 @@ class Job:
     def about(self) -> bytes | None:
         """A digest of what the program computes; None if nobody can tell."""
         found = of_expressions(self.expressions) if self.expressions else None
-        return found and found + repr((self.program.guard.value, self.is_watched)).encode()
+        if found is None or (self.program.guard is Guard.NUMBERS and self.is_watched):
+            return found
+        return found + repr((self.program.guard.value, self.is_watched)).encode()
 
     @cached_property
     def key(self) -> Parts | None:

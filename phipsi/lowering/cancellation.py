@@ -57,15 +57,16 @@ def weigh(model: Model, links: Sequence[Link]) -> tuple[tuple[Link, ...], bool]:
     for k in model.tree.tip_to_base:
         link, joint, (r, m) = links[k], model.joints[k], received[k]
         R = rigid.of_body(link.inertia)
+        fading = 1.0
         if is_tall and R[0] > LIGHT * m:
-            found[k] = replace(link, fades=True)
+            found[k], fading = replace(link, fades=True), FADING
         X = link.transform(joint.kind.neutral())
         is_regular = is_regular and _stands(link, joint, X, (r, m))
         if link.parent != WORLD:
-            r, m = r + R[4] + R[7] + R[9], m + 3.0 * R[0]
+            r, m = fading * (r + R[4] + R[7] + R[9]), fading * (m + 3.0 * R[0])
             step, (r_0, m_0) = _reach(link, X), received[link.parent]
             received[link.parent] = r_0 + r + step * m, m_0 + m
-    return tuple(found), is_regular
+    return (tuple(links), True) if is_regular else (tuple(found), False)
 
 
 def _stands(link: Link, joint: Joint, X: Sequence[Scalar], outboard: Size) -> bool:

@@ -34,6 +34,7 @@ from phipsi.lowering.structure import (
     AXIS,
     UNIT_ENTRY,
     composite_of,
+    is_memoryless,
     is_one_step,
     is_positive,
     is_symmetric,
@@ -257,7 +258,7 @@ class RecursionLowering(Lowering):
             case Scaled() if not isinstance(node.factor, Node):
                 part = self.magnitude(node.children[-1])
                 return self.emit("scale_block", (part,), shape, (abs(float(node.factor)),))
-            case Product():
+            case Product() if all(map(is_memoryless, node.factors)):
                 first, *others = node.factors
                 rest = self.magnitude(joined(1, others))
                 return self.emit("compose", (self.magnitude(first), rest), shape)

@@ -318,7 +318,7 @@ def _singular_remarks(
         if own[0] > own[1] > 0:
             text = f"joint {joint.name!r}: with those outboard of it it has {own[0]} freedoms, of "
             text += f"which the masses there feel {own[1]} at most, so forward dynamics is singular"
-            found.append(Remark("implausible", text, parts.where(joint.name, "joint")))
+            found.append(Remark("implausible", text, parts.where(body.name, "joint")))
             own[0] = 0  # told; what is inboard moves the same masses
         if body.parent != WORLD:
             outer = moved[body.parent]

@@ -87,7 +87,7 @@ def load(
     ...     _ = file.write_text(text)
     ...     load(file), load(file, base="free")
     (<Model 'pendulum': 1 body, nq = 1, nv = 1, 2 kg>,
-     <Model 'pendulum': 2 bodies, nq = 8, nv = 7, 2 kg>)
+     <Model 'pendulum': 2 bodies, nq = 8, nv = 7, 2 kg, 1 remark in .report>)
     """
     how = Reading(
         base,
