@@ -43,6 +43,7 @@ FADING = 0.25  # of what a body tells its parent
 TALL = 32  # bodies on top of each other, from which on what is told fades
 LIGHT = 1e-4  # of the mass outboard: a body that has less does not count as one of mass
 STANDS = 1e-9  # of the inertia that it moves: a joint that its own body resists by so much is safe
+DIAGONAL = 4, 7, 9  # of ten numbers of a body, its moments of inertia
 Size = tuple[Scalar, Scalar]  # of moments, and of masses
 
 
@@ -73,13 +74,26 @@ def _stands(link: Link, joint: Joint, X: Sequence[Scalar], outboard: Size) -> bo
     """Whether H M(k) H* + Jm of a joint counts beside all that it moves, in every state."""
     if not link.nv:
         return True
+    R, L_star = rigid.of_body(link.inertia), link.joint_map(X)
+    along = _axis_of(L_star)
+    if along is not None:
+        moments, masses = R[4] + R[7] + R[9] + outboard[0], 3.0 * R[0] + outboard[1]
+        D, size = (R[DIAGONAL[along]], moments) if along < 3 else (R[0], masses)
+        return bool(D + link.rotor > STANDS * size)
     if joint.kind.map_derivatives(joint.kind.neutral()):
         return False  # its speeds may become dependent
-    M, L_star = rigid.matrix(rigid.of_body(link.inertia)), link.joint_map(X)
-    D = np.array(blocks.congruence_transposed(L_star, M), float)
-    D += float(link.rotor) * np.eye(link.nv)
-    size = np.array(moved_sizes(M, outboard, L_star), float)
-    return not bool(is_roundoff(D, size, STANDS))
+    M = rigid.matrix(R)
+    D_0, sizes = blocks.congruence_transposed(L_star, M), moved_sizes(M, outboard, L_star)
+    matrix = np.array(D_0, float) + float(link.rotor) * np.eye(link.nv)
+    return not bool(is_roundoff(matrix, np.array(sizes, float), STANDS))
+
+
+def _axis_of(L_star: Matrix) -> int | None:
+    """Which of the six directions a joint moves in, if by the structure it is one of them."""
+    if len(L_star[0]) != 1 or any(type(row[0]) is not int for row in L_star):
+        return None
+    ones = [i for i, row in enumerate(L_star) if row[0]]
+    return ones[0] if len(ones) == 1 else None
 
 
 class Cancellation(ABC):
