@@ -431,6 +431,11 @@ def test_matrix_that_is_singular_by_structure_raises(function, W):
         getattr(blocks, function)(W)
 
 
+def test_root_of_what_is_negative_whatever_the_state_raises():
+    with pytest.raises(ZeroDivisionError, match="negative"):
+        blocks.cholesky([[-1.0]])
+
+
 def test_symmetric_matrix_is_read_from_its_upper_triangle():
     nan = np.nan
     W, upper = [[4.0, 1.0], [1.0, 3.0]], [[4.0, 1.0], [nan, 3.0]]

@@ -257,8 +257,10 @@ def cholesky(W: Matrix) -> list[list[Scalar]]:
 
 def _root(pivot: Scalar) -> Scalar:
     """The square root of a pivot, which is positive."""
-    if is_zero(pivot) or (isinstance(pivot, float) and pivot < 0.0):
-        raise ZeroDivisionError("a pivot is not positive, whatever the state")
+    if is_zero(pivot):
+        raise ZeroDivisionError("a pivot is a zero of the structure: not positive definite")
+    if isinstance(pivot, float) and pivot < 0.0:  # math.sqrt would raise an error of its own
+        raise ZeroDivisionError("a pivot is negative: not positive definite")
     return 1 if is_one(pivot) else scalars.sqrt(pivot)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import phipsi as pp
 from phipsi.joints import Free, Prismatic, Revolute, Spherical, SphericalEuler, Universal
-from phipsi.operators import C, D, E_phi, H, J, Jm, M, Mass, P, T, tau_bar
+from phipsi.operators import C, D, E_phi, H, I, J, Jm, M, Mass, P, T, blockdiag, tau_bar
 
 FALL = Mass.inv @ (T - C)
 BODY = np.diag([0.1, 0.2, 0.25])
@@ -176,6 +176,13 @@ def test_other_inverses_are_held_against_what_they_are_made_of(name, path):
             function(q, **given)
         with pytest.raises(pp.SolveError, match="singular"):
             pp.as_matrix(model, SIBLINGS[name], q, **given)
+
+
+@every_path
+def test_a_block_that_is_negative_in_every_state_has_no_root(path):
+    """A constant of the machine code, where it is unrolled."""
+    with pytest.raises(pp.SolveError, match="no square root"):
+        compiled(pp.chain(3), blockdiag(tau_bar.T - I).sqrt, path)([0.1, 0.2, 0.3])
 
 
 @every_path
